@@ -1,0 +1,66 @@
+"""Exponential families in three coordinate systems: source, natural and expectation."""
+
+from kullback.families._batch import Batch, Extent
+from kullback.families._bernoulli import Bernoulli
+from kullback.families._beta import Beta
+from kullback.families._categorical import Categorical
+from kullback.families._diagonal_gaussian import DiagonalGaussian
+from kullback.families._dirichlet import Dirichlet
+from kullback.families._exponential import Exponential
+from kullback.families._family import Coordinates, ExponentialFamily, Kind
+from kullback.families._gamma import Gamma
+from kullback.families._gaussian import Gaussian
+from kullback.families._ising import Ising
+from kullback.families._multinomial import Multinomial
+from kullback.families._poisson import Poisson
+from kullback.families._product import Product, ProductStatistics
+from kullback.families._spherical_gaussian import SphericalGaussian
+from kullback.families._statistics import CentredStatistics, MeanStatistics, Statistics
+from kullback.families._types import Numeric
+from kullback.families._von_mises import VonMises
+
+#: Every family. The contract tests go through this list.
+REGISTRY: tuple[type[ExponentialFamily], ...] = (
+    Gaussian,
+    DiagonalGaussian,
+    SphericalGaussian,
+    Bernoulli,
+    Categorical,
+    Multinomial,
+    Poisson,
+    Exponential,
+    Gamma,
+    Beta,
+    Dirichlet,
+    VonMises,
+    Ising,
+    Product,
+)
+
+__all__ = [
+    "REGISTRY",
+    "Batch",
+    "Bernoulli",
+    "Beta",
+    "Categorical",
+    "CentredStatistics",
+    "Coordinates",
+    "DiagonalGaussian",
+    "Dirichlet",
+    "Exponential",
+    "ExponentialFamily",
+    "Extent",
+    "Gamma",
+    "Gaussian",
+    "Ising",
+    "Kind",
+    "MeanStatistics",
+    "Multinomial",
+    "Numeric",
+    "Poisson",
+    "Product",
+    "ProductStatistics",
+    "SphericalGaussian",
+    "Statistics",
+    "VonMises",
+]

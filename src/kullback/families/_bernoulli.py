@@ -1,0 +1,121 @@
+"""A coin."""
+
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import entr, xlog1py, xlogy
+from jaxtyping import Array, Float, Num
+
+from kullback.families._batch import Batch
+from kullback.families._check import check_interior, check_values
+from kullback.families._excess import entropy_excess
+from kullback.families._family import ExponentialFamily, gather_means, own_means
+from kullback.families._statistics import MeanStatistics
+from kullback.families._types import Numeric, as_parameter
+
+
+class Bernoulli(ExponentialFamily):
+    """P(x = 1) = p for x in {0, 1}. For variables in {−1, +1} see `Ising`.
+
+    Coordinates: source and expectation p; statistic T = x; natural log p/(1−p).
+
+    >>> round(float(Bernoulli(probability=0.75).natural[0]), 3)  # log 3
+    1.099
+    """
+
+    probability: Float[Numeric, "*batch"]
+
+    def __init__(self, probability: Any):
+        self.probability = as_parameter(probability)
+        check_values("probability", self.probability, lambda v: (v >= 0) & (v <= 1), "in [0, 1]")
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.probability.shape
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+        x = jnp.asarray(x)
+        p = jnp.asarray(self.probability)
+        value = jnp.where(x == 1, jnp.log(p), jnp.log1p(-p))
+        return jnp.where((x == 0) | (x == 1), value, -jnp.inf)
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+        return jax.random.bernoulli(key, self.probability, shape + self.batch_shape).astype(int)
+
+    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+        return jnp.asarray(x, dtype=jnp.asarray(self.probability).dtype)[..., None]
+
+    @property
+    def source(self) -> Float[Array, "*batch d"]:
+        return jnp.asarray(self.probability)[..., None]
+
+    @property
+    def natural(self) -> Float[Array, "*batch d"]:
+        self._check_interior()
+        return jnp.log(self.source) - jnp.log1p(-self.source)
+
+    @property
+    def expectation(self) -> Float[Array, "*batch d"]:
+        return self.source
+
+    @classmethod
+    def _from_source(cls, source: Numeric) -> Self:
+        return cls(source[..., 0])
+
+    @classmethod
+    def _from_natural(cls, natural: Numeric) -> Self:
+        return cls(jax.nn.sigmoid(natural[..., 0]))
+
+    @classmethod
+    def _from_expectation(cls, expectation: Numeric) -> Self:
+        return cls(expectation[..., 0])
+
+    @property
+    def log_partition(self) -> Float[Array, "*batch"]:
+        self._check_interior()
+        return -jnp.log1p(-jnp.asarray(self.probability))
+
+    @property
+    def entropy(self) -> Float[Array, "*batch"]:
+        p = jnp.asarray(self.probability)
+        return entr(p) - xlog1py(1 - p, -p)
+
+    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
+        p, q = jnp.asarray(self.probability), jnp.asarray(other.probability)
+        return entropy_excess(p, q) + entropy_excess(1 - p, 1 - q)
+
+    def _fisher_source(self) -> Float[Array, "*batch d d"]:
+        return 1 / self._fisher_natural()
+
+    def _fisher_natural(self) -> Float[Array, "*batch d d"]:
+        self._check_interior()
+        return (self.source * (1 - self.source))[..., None]
+
+    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
+        return self._fisher_source()
+
+    def _check_interior(self) -> None:
+        check_interior("probability", self.probability, lambda p: (p > 0) & (p < 1))
+
+    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+        return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
+
+    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+        return own_means(self, mass, self.expectation)
+
+    def _nearest(self, statistics: MeanStatistics) -> Self:
+        return eqx.tree_at(lambda b: b.probability, self, statistics.mean[..., 0])
+
+    def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
+        mean, p = statistics.mean[..., 0], jnp.asarray(self.probability)
+        return -statistics.mass * (xlogy(mean, p) + xlog1py(1 - mean, -p))

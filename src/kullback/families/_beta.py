@@ -1,0 +1,128 @@
+"""The Beta on the unit interval: the Dirichlet of two categories, seen through its first coordinate."""
+
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import xlog1py, xlogy
+from jaxtyping import Array, Float, Num
+
+from kullback.families._batch import Batch
+from kullback.families._check import check_positive
+from kullback.families._dirichlet import Dirichlet
+from kullback.families._family import ExponentialFamily, gather_means, own_means
+from kullback.families._statistics import MeanStatistics
+from kullback.families._types import Numeric, as_parameter
+
+
+class Beta(ExponentialFamily):
+    """p(x) ∝ x^(α−1) (1−x)^(β−1) for x in (0, 1).
+
+    The base measure is 1/x(1−x). Coordinates:
+
+    - source and natural: α, β
+    - statistics T: log x, log(1−x)
+    - expectation: digamma(α) − digamma(α+β), digamma(β) − digamma(α+β)
+
+    >>> round(float(Beta(alpha=2.0, beta=2.0).log_prob(0.5)), 4)  # log 1.5
+    0.4055
+    """
+
+    alpha: Float[Numeric, "*batch"]
+    beta: Float[Numeric, "*batch"]
+
+    def __init__(self, alpha: Any, beta: Any):
+        alpha, beta = as_parameter(alpha), as_parameter(beta)
+        check_positive("alpha", alpha)
+        check_positive("beta", beta)
+        self.alpha, self.beta = (
+            (alpha, beta) if alpha.shape == beta.shape else tuple(jnp.broadcast_arrays(alpha, beta))
+        )
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.alpha.shape
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def size(self) -> int:
+        return 2
+
+    @property
+    def _dirichlet(self) -> Dirichlet:
+        return Dirichlet(self.source)
+
+    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+        x = jnp.asarray(x)
+        inside = (x >= 0) & (x <= 1)
+        safe = jnp.where(inside, x, 0.5)
+        value = xlogy(jnp.subtract(self.alpha, 1), safe) + xlog1py(jnp.subtract(self.beta, 1), -safe)
+        return jnp.where(inside, value - self.log_partition, -jnp.inf)
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+        alpha = jnp.asarray(self.alpha)
+        return jax.random.beta(key, alpha, self.beta, shape + self.batch_shape, alpha.dtype)
+
+    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+        return jnp.stack([jnp.log(x), jnp.log1p(-jnp.asarray(x))], axis=-1)
+
+    @property
+    def source(self) -> Float[Array, "*batch d"]:
+        return jnp.stack([jnp.asarray(self.alpha), jnp.asarray(self.beta)], axis=-1)
+
+    @property
+    def natural(self) -> Float[Array, "*batch d"]:
+        return self.source
+
+    @property
+    def expectation(self) -> Float[Array, "*batch d"]:
+        return self._dirichlet.expectation
+
+    @classmethod
+    def _from_source(cls, source: Numeric) -> Self:
+        return cls(source[..., 0], source[..., 1])
+
+    @classmethod
+    def _from_natural(cls, natural: Numeric) -> Self:
+        return cls._from_source(natural)
+
+    @classmethod
+    def _from_expectation(cls, expectation: Numeric) -> Self:
+        return cls._from_source(Dirichlet._from_expectation(expectation).concentration)
+
+    @property
+    def log_partition(self) -> Float[Array, "*batch"]:
+        return self._dirichlet.log_partition
+
+    @property
+    def entropy(self) -> Float[Array, "*batch"]:
+        return self._dirichlet.entropy
+
+    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
+        return self._dirichlet.relative_entropy(other._dirichlet)
+
+    def _fisher_source(self) -> Float[Array, "*batch d d"]:
+        return self._dirichlet.fisher("source")
+
+    def _fisher_natural(self) -> Float[Array, "*batch d d"]:
+        return self._dirichlet.fisher("natural")
+
+    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
+        return self._dirichlet.fisher("expectation")
+
+    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+        return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
+
+    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+        return own_means(self, mass, self.expectation)
+
+    def _nearest(self, statistics: MeanStatistics) -> Self:
+        alpha = self._dirichlet._nearest(statistics).concentration
+        return eqx.tree_at(lambda b: (b.alpha, b.beta), self, (alpha[..., 0], alpha[..., 1]))
+
+    def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
+        return self._dirichlet.cross_entropy(statistics)

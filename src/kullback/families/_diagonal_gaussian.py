@@ -1,0 +1,178 @@
+"""The Gaussian with independent coordinates."""
+
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Num
+
+from kullback.families._batch import Batch
+from kullback.families._check import check_finite, check_ndim, check_positive
+from kullback.families._excess import log_excess
+from kullback.families._family import ExponentialFamily, row_weight
+from kullback.families._statistics import CentredStatistics, average, expand
+from kullback.families._types import Numeric, as_parameter
+
+
+class DiagonalGaussian(ExponentialFamily):
+    """N(μ, diag(σ²)) on Rⁿ.
+
+    Coordinates, each of length 2n:
+
+    - source: (μᵢ), (σᵢ²)
+    - statistics T: (xᵢ), (xᵢ²)
+    - natural: (μᵢ/σᵢ²), (−1/2σᵢ²)
+    - expectation: (μᵢ), (σᵢ² + μᵢ²)
+
+    >>> DiagonalGaussian(mean=[0.0, 2.0], variance=[1.0, 4.0]).natural.tolist()
+    [0.0, 0.5, -0.5, -0.125]
+    """
+
+    mean: Float[Numeric, "*batch n"]
+    variance: Float[Numeric, "*batch n"]
+
+    def __init__(self, mean: Any, variance: Any):
+        mean, variance = as_parameter(mean), as_parameter(variance)
+        check_ndim("mean", mean, 1, "at least one axis, the last for the coordinates of a point")
+        check_ndim("variance", variance, 1, "at least one axis, the last for the coordinates of a point")
+        if variance.shape[-1] != mean.shape[-1]:
+            raise ValueError(
+                f"variance has shape {variance.shape}: mean has {mean.shape[-1]} coordinates, so its last axis must "
+                f"have {mean.shape[-1]} entries."
+            )
+        check_finite("mean", mean)
+        check_positive("variance", variance)
+        self.mean, self.variance = (
+            (mean, variance) if mean.shape == variance.shape else tuple(jnp.broadcast_arrays(mean, variance))
+        )
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.mean.shape[:-1]
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return self.mean.shape[-1:]
+
+    @property
+    def size(self) -> int:
+        return 2 * self.mean.shape[-1]
+
+    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+        variance = jnp.asarray(self.variance)
+        square = jnp.square(jnp.subtract(x, self.mean)) / variance
+        return -0.5 * jnp.sum(square + jnp.log(2 * np.pi * variance), axis=-1)
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+        mean = jnp.asarray(self.mean)
+        return mean + jnp.sqrt(self.variance) * jax.random.normal(key, shape + mean.shape, mean.dtype)
+
+    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+        x = jnp.asarray(x, dtype=jnp.asarray(self.mean).dtype)
+        return jnp.concatenate([x, jnp.square(x)], axis=-1)
+
+    @property
+    def source(self) -> Float[Array, "*batch d"]:
+        return jnp.concatenate([self.mean, self.variance], axis=-1)
+
+    @property
+    def natural(self) -> Float[Array, "*batch d"]:
+        precision = 1 / jnp.asarray(self.variance)
+        return jnp.concatenate([self.mean * precision, -0.5 * precision], axis=-1)
+
+    @property
+    def expectation(self) -> Float[Array, "*batch d"]:
+        return jnp.concatenate([self.mean, self.variance + jnp.square(self.mean)], axis=-1)
+
+    @classmethod
+    def _from_source(cls, source: Numeric) -> Self:
+        return cls(*_halves(source))
+
+    @classmethod
+    def _from_natural(cls, natural: Numeric) -> Self:
+        shift, half = _halves(natural)
+        check_positive("the precision", -2 * half)
+        return cls(-0.5 * shift / half, -0.5 / half)
+
+    @classmethod
+    def _from_expectation(cls, expectation: Numeric) -> Self:
+        mean, second = _halves(expectation)
+        return cls(mean, second - jnp.square(mean))
+
+    @property
+    def log_partition(self) -> Float[Array, "*batch"]:
+        variance = jnp.asarray(self.variance)
+        return 0.5 * jnp.sum(jnp.square(self.mean) / variance + jnp.log(2 * np.pi * variance), axis=-1)
+
+    @property
+    def entropy(self) -> Float[Array, "*batch"]:
+        return 0.5 * jnp.sum(1 + jnp.log(2 * np.pi * jnp.asarray(self.variance)), axis=-1)
+
+    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
+        variance = jnp.asarray(other.variance)
+        square = jnp.square(jnp.subtract(self.mean, other.mean)) / variance
+        return 0.5 * jnp.sum(log_excess((self.variance - variance) / variance) + square, axis=-1)
+
+    def _fisher_source(self) -> Float[Array, "*batch d d"]:
+        precision = 1 / jnp.asarray(self.variance)
+        return _coordinate_blocks(precision, jnp.zeros_like(precision), 0.5 * jnp.square(precision))
+
+    def _fisher_natural(self) -> Float[Array, "*batch d d"]:
+        mean, variance = jnp.asarray(self.mean), jnp.asarray(self.variance)
+        return _coordinate_blocks(variance, 2 * mean * variance, 2 * variance * (variance + 2 * jnp.square(mean)))
+
+    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
+        mean, precision = jnp.asarray(self.mean), 1 / jnp.asarray(self.variance)
+        square = jnp.square(precision)
+        return _coordinate_blocks(precision + 2 * jnp.square(mean) * square, -mean * square, 0.5 * square)
+
+    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> CentredStatistics:
+        return gather_variances(self, batch, log_likelihood)
+
+    def _own(self, mass: Float[Array, "*batch"]) -> CentredStatistics:
+        zero = jnp.zeros(self.batch_shape)
+        return CentredStatistics(mass, zero, jnp.asarray(self.mean), jnp.asarray(self.variance), jnp.square)
+
+    def _nearest(self, statistics: CentredStatistics) -> Self:
+        return eqx.tree_at(lambda g: (g.mean, g.variance), self, (statistics.mean, statistics.spread))
+
+    def cross_entropy(self, statistics: CentredStatistics) -> Float[Array, "*batch"]:
+        variance = jnp.asarray(self.variance)
+        square = (statistics.spread + jnp.square(jnp.subtract(statistics.mean, self.mean))) / variance
+        return 0.5 * statistics.mass * jnp.sum(square + jnp.log(2 * np.pi * variance), axis=-1)
+
+
+def gather_variances(
+    family: ExponentialFamily, batch: Batch, log_likelihood: Float[Array, "*batch"]
+) -> CentredStatistics:
+    """Return the mean of each coordinate and the variance around it, one member at a time."""
+    weight = row_weight(batch, family.batch_shape)
+    values = jnp.asarray(batch.values, weight.dtype)
+    mass, mean = average(values, weight)
+
+    def one(member: tuple[Array, Array]) -> Array:
+        w, m = member
+        return w @ jnp.where(w[:, None] > 0, jnp.square(values - m), 0)
+
+    flat = (weight.reshape(weight.shape[0], -1).T, mean.reshape(-1, mean.shape[-1]))
+    total = jax.lax.map(one, flat).reshape(mean.shape)
+    variance = total / expand(jnp.where(mass > 0, mass, 1), 1) + batch.width
+    return CentredStatistics(mass, log_likelihood, mean, variance, jnp.square)
+
+
+def _halves(flat: Numeric) -> tuple[Array, Array]:
+    flat = jnp.asarray(flat)
+    if flat.shape[-1] % 2:
+        raise ValueError(f"{flat.shape[-1]} coordinates do not fit: a diagonal Gaussian on Rⁿ has 2n.")
+    first, second = jnp.split(flat, 2, axis=-1)
+    return first, second
+
+
+def _coordinate_blocks(a: Array, b: Array, d: Array) -> Array:
+    """Return the matrix with entries a at (μᵢ, μᵢ), b at (μᵢ, σᵢ²) and d at (σᵢ², σᵢ²)."""
+    eye = jnp.eye(a.shape[-1], dtype=a.dtype)
+    top = jnp.concatenate([a[..., None] * eye, b[..., None] * eye], axis=-1)
+    bottom = jnp.concatenate([b[..., None] * eye, d[..., None] * eye], axis=-1)
+    return jnp.concatenate([top, bottom], axis=-2)

@@ -1,0 +1,138 @@
+"""The Dirichlet on the probability simplex."""
+
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import digamma, gammaln, xlogy
+from jaxtyping import Array, Float, Num
+
+from kullback.families._batch import Batch
+from kullback.families._check import check_ndim, check_positive, check_values
+from kullback.families._excess import potential_excess
+from kullback.families._family import ExponentialFamily, gather_means, own_means
+from kullback.families._special import dirichlet_concentration, dirichlet_slack, trigamma
+from kullback.families._statistics import MeanStatistics
+from kullback.families._types import Numeric, as_parameter
+
+
+class Dirichlet(ExponentialFamily):
+    """p(x) ∝ ∏ x_i^(α_i − 1) on the simplex of K probabilities.
+
+    The base measure is ∏ 1/x_i, so that small concentrations keep their digits. Coordinates, of length K:
+
+    - source and natural: α
+    - statistics T: log x_i
+    - expectation: digamma(α_i) − digamma(Σα)
+
+    >>> d = Dirichlet(concentration=[1.0, 2.0, 3.0])
+    >>> Dirichlet.from_expectation(d.expectation).concentration.round(3).tolist()
+    [1.0, 2.0, 3.0]
+    """
+
+    concentration: Float[Numeric, "*batch k"]
+
+    def __init__(self, concentration: Any):
+        self.concentration = as_parameter(concentration)
+        check_ndim("concentration", self.concentration, 1, "at least one axis, the last for the categories")
+        if self.concentration.shape[-1] < 2:
+            raise ValueError(f"concentration has shape {self.concentration.shape}: it needs two categories or more.")
+        check_positive("concentration", self.concentration)
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.concentration.shape[:-1]
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return self.concentration.shape[-1:]
+
+    @property
+    def size(self) -> int:
+        return self.concentration.shape[-1]
+
+    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+        x = jnp.asarray(x)
+        inside = jnp.all(x >= 0, axis=-1) & (jnp.abs(jnp.sum(x, axis=-1) - 1) < 1e-6)
+        value = jnp.sum(xlogy(jnp.subtract(self.concentration, 1), jnp.maximum(x, 0)), axis=-1)
+        return jnp.where(inside, value - self.log_partition, -jnp.inf)
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+        alpha = jnp.asarray(self.concentration)
+        return jax.random.dirichlet(key, alpha, shape + self.batch_shape, alpha.dtype)
+
+    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+        return jnp.log(x)
+
+    @property
+    def source(self) -> Float[Array, "*batch d"]:
+        return jnp.asarray(self.concentration)
+
+    @property
+    def natural(self) -> Float[Array, "*batch d"]:
+        return jnp.asarray(self.concentration)
+
+    @property
+    def expectation(self) -> Float[Array, "*batch d"]:
+        alpha = jnp.asarray(self.concentration)
+        return digamma(alpha) - digamma(jnp.sum(alpha, axis=-1, keepdims=True))
+
+    @classmethod
+    def _from_source(cls, source: Numeric) -> Self:
+        return cls(source)
+
+    @classmethod
+    def _from_natural(cls, natural: Numeric) -> Self:
+        return cls(natural)
+
+    @classmethod
+    def _from_expectation(cls, expectation: Numeric) -> Self:
+        check_log_means("expectation", expectation)
+        return cls(dirichlet_concentration(expectation))
+
+    @property
+    def log_partition(self) -> Float[Array, "*batch"]:
+        alpha = jnp.asarray(self.concentration)
+        return jnp.sum(gammaln(alpha), axis=-1) - gammaln(jnp.sum(alpha, axis=-1))
+
+    @property
+    def entropy(self) -> Float[Array, "*batch"]:
+        return self.log_partition - jnp.sum(jnp.subtract(self.concentration, 1) * self.expectation, axis=-1)
+
+    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
+        return potential_excess(self.kind, other.natural, self.natural)
+
+    def _fisher_source(self) -> Float[Array, "*batch d d"]:
+        return self._fisher_natural()
+
+    def _fisher_natural(self) -> Float[Array, "*batch d d"]:
+        alpha = jnp.asarray(self.concentration)
+        total = jnp.sum(alpha, axis=-1)[..., None, None]
+        return trigamma(alpha)[..., None] * jnp.eye(self.size, dtype=alpha.dtype) - trigamma(total)
+
+    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
+        alpha = jnp.asarray(self.concentration)
+        inverse = 1 / trigamma(alpha)
+        product = inverse[..., :, None] * inverse[..., None, :]
+        return inverse[..., None] * jnp.eye(self.size, dtype=alpha.dtype) + product / dirichlet_slack(alpha)[..., None]
+
+    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+        return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
+
+    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+        return own_means(self, mass, self.expectation)
+
+    def _nearest(self, statistics: MeanStatistics) -> Self:
+        return eqx.tree_at(lambda d: d.concentration, self, dirichlet_concentration(statistics.mean))
+
+    def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
+        linear = jnp.sum(jnp.subtract(self.concentration, 1) * statistics.mean, axis=-1)
+        return statistics.mass * (self.log_partition - linear)
+
+
+def check_log_means(name: str, eta: Numeric) -> None:
+    """Raise unless exp(η) sums to less than 1: means of logarithms lie below logarithms of means."""
+    check_values(name, eta, lambda v: v < 0, "negative, a mean of log x with x in (0, 1)")
+    total = jnp.sum(jnp.exp(jnp.asarray(eta)), axis=-1)
+    check_values(f"sum(exp({name}))", total, lambda v: v < 1, "less than 1")

@@ -1,0 +1,295 @@
+"""What every exponential family answers."""
+
+import abc
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Num
+
+from kullback.families._batch import Batch, Extent
+from kullback.families._check import check_finite, check_ndim
+from kullback.families._statistics import MeanStatistics, Statistics, average
+from kullback.families._types import Numeric, as_parameter
+
+Coordinates: TypeAlias = Literal["source", "natural", "expectation"]
+
+
+class Kind(NamedTuple):
+    """Which family, how many coordinates, and what else is fixed for all its members."""
+
+    family: type["ExponentialFamily"]
+    size: int
+    structure: tuple[tuple[str, Any], ...]
+
+    def at(self, coordinates: Coordinates, vector: Any) -> "ExponentialFamily":
+        """Return the member of this kind with these coordinates."""
+        structure = dict(self.structure)
+        match coordinates:
+            case "source":
+                return self.family.from_source(vector, **structure)
+            case "natural":
+                return self.family.from_natural(vector, **structure)
+            case "expectation":
+                return self.family.from_expectation(vector, **structure)
+        raise ValueError(
+            f"coordinates is {coordinates!r}: it must be 'source', 'natural' or 'expectation'."
+        )
+
+    def __str__(self) -> str:
+        fixed = "".join(f", {name}={value}" for name, value in self.structure)
+        return f"{self.family.__name__} with {self.size} coordinates{fixed}"
+
+
+class ExponentialFamily(eqx.Module):
+    """A family p(x) = exp(⟨θ, T(x)⟩ − ψ(θ)) with respect to a fixed base measure, batched over leading axes.
+
+    A member is held in *source* parameters, the ones people write down. Its *natural* coordinates are θ, its
+    *expectation* coordinates η = E[T(x)] = ∇ψ(θ). All three are flat, minimal vectors in the order that each
+    family documents. The dual potential is φ(η) = ⟨θ, η⟩ − ψ(θ), and θ = ∇φ(η).
+
+    A family is also a closed-form model with nothing hidden, so mixtures and learning algorithms ask it
+    the same questions as any other model: `expected_statistics`, `own_statistics`, `maximize`.
+    """
+
+    # --- the distribution -------------------------------------------------------------------------------
+
+    @property
+    @abc.abstractmethod
+    def batch_shape(self) -> tuple[int, ...]:
+        """The leading axes: how many members are held."""
+
+    @property
+    @abc.abstractmethod
+    def event_shape(self) -> tuple[int, ...]:
+        """The shape of one point."""
+
+    @property
+    @abc.abstractmethod
+    def size(self) -> int:
+        """The number of coordinates of a member."""
+
+    @abc.abstractmethod
+    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+        """Log density in nats at points of shape (..., *event_shape), broadcast against the batch.
+
+        Outside the support it is −inf.
+        """
+
+    @abc.abstractmethod
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+        """Draw points of shape (*shape, *batch_shape, *event_shape)."""
+
+    @abc.abstractmethod
+    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+        """Sufficient statistics T(x), in the order of the natural coordinates."""
+
+    # --- coordinates ------------------------------------------------------------------------------------
+
+    @property
+    @abc.abstractmethod
+    def source(self) -> Float[Array, "*batch d"]:
+        """The source parameters as a flat, minimal vector."""
+
+    @property
+    @abc.abstractmethod
+    def natural(self) -> Float[Array, "*batch d"]:
+        """The natural coordinates θ."""
+
+    @property
+    @abc.abstractmethod
+    def expectation(self) -> Float[Array, "*batch d"]:
+        """The expectation coordinates η = E[T(x)]."""
+
+    @classmethod
+    @abc.abstractmethod
+    def _from_source(cls, source: Numeric) -> Self: ...
+
+    @classmethod
+    @abc.abstractmethod
+    def _from_natural(cls, natural: Numeric) -> Self: ...
+
+    @classmethod
+    @abc.abstractmethod
+    def _from_expectation(cls, expectation: Numeric) -> Self: ...
+
+    @classmethod
+    def from_source(cls, source: Any, **structure: Any) -> Self:
+        """Return the member with these flat source parameters."""
+        return _member(cls._from_source, "source", source, structure)
+
+    @classmethod
+    def from_natural(cls, natural: Any, **structure: Any) -> Self:
+        """Return the member with these natural coordinates."""
+        return _member(cls._from_natural, "natural", natural, structure)
+
+    @classmethod
+    def from_expectation(cls, expectation: Any, **structure: Any) -> Self:
+        """Return the member with these expectation coordinates."""
+        return _member(cls._from_expectation, "expectation", expectation, structure)
+
+    @property
+    def kind(self) -> Kind:
+        """Which family this is a member of; two members of one kind can be compared."""
+        structure = tuple(
+            (name, getattr(self, name))
+            for name, field in self.__dataclass_fields__.items()
+            if field.metadata.get("static", False)
+        )
+        return Kind(type(self), self.size, structure)
+
+    def coordinates(self, name: Coordinates) -> Float[Array, "*batch d"]:
+        """Return the coordinates of that name."""
+        match name:
+            case "source":
+                return self.source
+            case "natural":
+                return self.natural
+            case "expectation":
+                return self.expectation
+        raise ValueError(f"coordinates is {name!r}: it must be 'source', 'natural' or 'expectation'.")
+
+    # --- potentials and metric --------------------------------------------------------------------------
+
+    @property
+    @abc.abstractmethod
+    def log_partition(self) -> Float[Array, "*batch"]:
+        """The potential ψ(θ)."""
+
+    @property
+    def dual_potential(self) -> Float[Array, "*batch"]:
+        """The conjugate φ(η) = ⟨θ, η⟩ − ψ(θ): the negative entropy relative to the base measure."""
+        return jnp.sum(self.natural * self.expectation, axis=-1) - self.log_partition
+
+    @property
+    @abc.abstractmethod
+    def entropy(self) -> Float[Array, "*batch"]:
+        """The entropy −E[log p(x)] in nats."""
+
+    @abc.abstractmethod
+    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
+        """D(self, other) = E_self[log self/other] in nats. Exact, and accurate when the two are close."""
+
+    def fisher(self, coordinates: Coordinates) -> Float[Array, "*batch d d"]:
+        """Return the Fisher information matrix in these coordinates.
+
+        In natural coordinates it is Hess ψ = Cov(T, T); in expectation coordinates Hess φ, its inverse.
+        """
+        match coordinates:
+            case "source":
+                return self._fisher_source()
+            case "natural":
+                return self._fisher_natural()
+            case "expectation":
+                return self._fisher_expectation()
+        raise ValueError(
+            f"coordinates is {coordinates!r}: it must be 'source', 'natural' or 'expectation'."
+        )
+
+    @abc.abstractmethod
+    def _fisher_source(self) -> Float[Array, "*batch d d"]: ...
+
+    @abc.abstractmethod
+    def _fisher_natural(self) -> Float[Array, "*batch d d"]: ...
+
+    @abc.abstractmethod
+    def _fisher_expectation(self) -> Float[Array, "*batch d d"]: ...
+
+    # --- a model with nothing hidden --------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def _gather(
+        self, batch: Batch, log_likelihood: Float[Array, "*batch"]
+    ) -> Statistics: ...
+
+    @abc.abstractmethod
+    def _own(self, mass: Float[Array, "*batch"]) -> Statistics: ...
+
+    @abc.abstractmethod
+    def _nearest(self, statistics: Any) -> Self: ...
+
+    @abc.abstractmethod
+    def cross_entropy(self, statistics: Any) -> Float[Array, "*batch"]:
+        """−E[log p] over the data behind `statistics`, times its mass.
+
+        A base measure that no parameter enters is left out: it is the same for all members.
+        """
+
+    def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
+        """Log density of each row under each member."""
+        axes = (1,) * len(self.batch_shape)
+        rows, *event = batch.values.shape
+        return self.log_prob(batch.values.reshape(rows, *axes, *event))
+
+    def posterior(self, batch: Batch) -> None:
+        """Return nothing: nothing is hidden."""
+
+    def energy(self, v: Num[Numeric, "..."], h: None = None) -> Float[Array, "..."]:
+        """−log p(v)."""
+        return -self.log_prob(v)
+
+    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[Any, None]:
+        """Return the statistics of the data: what is observed is all there is."""
+        row = self.log_likelihood(batch)
+        weight = row_weight(batch, self.batch_shape)
+        total = jnp.sum(jnp.where(weight > 0, weight * row, 0), axis=0)
+        return self._gather(batch, total), carry
+
+    def own_statistics(self, like: Extent) -> Any:
+        """Return the statistics the model itself expects of as much data."""
+        return self._own(jnp.broadcast_to(jnp.asarray(like.mass), self.batch_shape))
+
+    def maximize(self, statistics: Any, prior: Any = None) -> Self:
+        """Return the member nearest to the data: the one with these statistics.
+
+        A prior is the statistics of data that was never seen. A member without mass stays as it is.
+        """
+        if prior is not None:
+            statistics = statistics.merge(prior)
+        return self._kept_where_empty(statistics.mass, self._nearest(statistics))
+
+    def _kept_where_empty(self, mass: Float[Numeric, "*batch"], nearest: Self) -> Self:
+        seen = jnp.asarray(mass) > 0
+
+        def choose(new: Any, old: Any) -> Any:
+            return jnp.where(seen.reshape(seen.shape + (1,) * (jnp.ndim(new) - seen.ndim)), new, old)
+
+        return jax.tree.map(choose, nearest, self)
+
+    def aligned_to(self, reference: Self) -> Self:
+        """Return itself: nothing hidden, nothing to line up."""
+        return self
+
+
+def row_weight(batch: Batch, batch_shape: tuple[int, ...]) -> Float[Array, "rows ..."]:
+    """Weights with one axis for the rows and one for each of the model's batch axes."""
+    weight = jnp.asarray(batch.weight)
+    weight = weight.reshape(weight.shape + (1,) * (1 + len(batch_shape) - weight.ndim))
+    return jnp.broadcast_to(weight, weight.shape[:1] + batch_shape)
+
+
+def gather_means(
+    family: ExponentialFamily,
+    batch: Batch,
+    statistics: Float[Array, "rows d"],
+    log_likelihood: Float[Array, "*batch"],
+) -> MeanStatistics:
+    """Average the statistics of the rows, for families whose average needs no care."""
+    mass, mean = average(statistics, row_weight(batch, family.batch_shape))
+    return MeanStatistics(mass, log_likelihood, mean)
+
+
+def own_means(family: ExponentialFamily, mass: Array, mean: Float[Array, "*batch d"]) -> MeanStatistics:
+    """Return the average a member expects, with this mass and no data behind it."""
+    return MeanStatistics(mass, jnp.zeros(family.batch_shape), mean)
+
+
+def _member(make: Any, name: str, vector: Any, structure: dict[str, Any]) -> Any:
+    vector = as_parameter(vector)
+    check_ndim(name, vector, 1, "at least one axis, the last for the coordinates")
+    check_finite(name, vector)
+    try:
+        return make(vector, **structure)
+    except ValueError as error:
+        raise ValueError(f"{name} is outside the family: {error}") from error

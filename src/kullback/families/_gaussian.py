@@ -1,0 +1,225 @@
+"""The Gaussian with a full covariance matrix."""
+
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Num
+
+from kullback.families._batch import Batch
+from kullback.families._check import check_covariance, check_finite, check_ndim
+from kullback.families._excess import determinant_excess
+from kullback.families._family import ExponentialFamily, row_weight
+from kullback.families._linalg import apply, gram, log_determinant, outer, pack, pairs, unpack, whitener
+from kullback.families._statistics import CentredStatistics, average, expand
+from kullback.families._types import Numeric, as_parameter
+
+
+class Gaussian(ExponentialFamily):
+    """N(μ, Σ) on Rⁿ.
+
+    Coordinates, each of length n(n+3)/2, i < j in lexicographic order:
+
+    - source: (μᵢ), (Σᵢᵢ), (Σᵢⱼ)
+    - statistics T: (xᵢ), (xᵢ²), (2xᵢxⱼ)
+    - natural θ: (Σ⁻¹μ)ᵢ, (−½Σ⁻¹ᵢᵢ), (−½Σ⁻¹ᵢⱼ)
+    - expectation η: (μᵢ), (Σᵢᵢ + μᵢ²), (2Σᵢⱼ + 2μᵢμⱼ)
+
+    >>> g = Gaussian(mean=[0.0, 1.0], covariance=[[2.0, 0.3], [0.3, 1.0]])
+    >>> [round(float(e), 3) for e in g.expectation]
+    [0.0, 1.0, 2.0, 2.0, 0.6]
+    """
+
+    mean: Float[Numeric, "*batch n"]
+    covariance: Float[Numeric, "*batch n n"]
+
+    def __init__(self, mean: Any, covariance: Any):
+        mean, covariance = as_parameter(mean), as_parameter(covariance)
+        check_ndim("mean", mean, 1, "at least one axis, the last for the coordinates of a point")
+        check_ndim("covariance", covariance, 2, "at least two axes, the last two for the matrix")
+        n = mean.shape[-1]
+        if covariance.shape[-2:] != (n, n):
+            raise ValueError(
+                f"covariance has shape {covariance.shape}: mean has {n} coordinates, so its last two axes must be "
+                f"({n}, {n})."
+            )
+        check_finite("mean", mean)
+        check_covariance("covariance", covariance)
+        batch = np.broadcast_shapes(mean.shape[:-1], covariance.shape[:-2])
+        self.mean = mean if mean.shape[:-1] == batch else jnp.broadcast_to(mean, (*batch, n))
+        self.covariance = (
+            covariance if covariance.shape[:-2] == batch else jnp.broadcast_to(covariance, (*batch, n, n))
+        )
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.mean.shape[:-1]
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return self.mean.shape[-1:]
+
+    @property
+    def size(self) -> int:
+        n = self.mean.shape[-1]
+        return n * (n + 3) // 2
+
+    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+        w = whitener(self.covariance)
+        z = apply(w, jnp.subtract(x, self.mean))
+        constant = self.mean.shape[-1] * np.log(2 * np.pi)
+        return -0.5 * (jnp.sum(jnp.square(z), axis=-1) + constant + log_determinant(w))
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+        mean = jnp.asarray(self.mean)
+        z = jax.random.normal(key, shape + mean.shape, mean.dtype)
+        return mean + apply(jnp.linalg.cholesky(jnp.asarray(self.covariance)), z)
+
+    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+        x = jnp.asarray(x, dtype=jnp.asarray(self.mean).dtype)
+        return pack(x, outer(x), 2.0)
+
+    @property
+    def source(self) -> Float[Array, "*batch d"]:
+        return pack(self.mean, self.covariance)
+
+    @property
+    def natural(self) -> Float[Array, "*batch d"]:
+        precision = gram(whitener(self.covariance))
+        return pack(apply(precision, jnp.asarray(self.mean)), -0.5 * precision)
+
+    @property
+    def expectation(self) -> Float[Array, "*batch d"]:
+        return pack(self.mean, self.covariance + outer(self.mean), 2.0)
+
+    @classmethod
+    def _from_source(cls, source: Numeric) -> Self:
+        return cls(*unpack(source))
+
+    @classmethod
+    def _from_natural(cls, natural: Numeric) -> Self:
+        shift, half = unpack(natural)
+        precision = -2 * half
+        check_covariance("the precision matrix", precision)
+        covariance = gram(whitener(precision))
+        return cls(apply(covariance, shift), covariance)
+
+    @classmethod
+    def _from_expectation(cls, expectation: Numeric) -> Self:
+        mean, second = unpack(expectation, 2.0)
+        return cls(mean, second - outer(mean))
+
+    @property
+    def log_partition(self) -> Float[Array, "*batch"]:
+        w = whitener(self.covariance)
+        z = apply(w, jnp.asarray(self.mean))
+        constant = self.mean.shape[-1] * np.log(2 * np.pi)
+        return 0.5 * (jnp.sum(jnp.square(z), axis=-1) + constant + log_determinant(w))
+
+    @property
+    def entropy(self) -> Float[Array, "*batch"]:
+        n = self.mean.shape[-1]
+        return 0.5 * (n * (1 + np.log(2 * np.pi)) + log_determinant(whitener(self.covariance)))
+
+    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
+        w = whitener(other.covariance)
+        apart = w @ jnp.subtract(self.covariance, other.covariance) @ jnp.swapaxes(w, -1, -2)
+        z = apply(w, jnp.subtract(self.mean, other.mean))
+        return 0.5 * (determinant_excess(apart) + jnp.sum(jnp.square(z), axis=-1))
+
+    # --- Fisher matrices: P = Σ⁻¹, and c = 1 on the diagonal of the matrix part, 2 off it ---------------
+
+    def _symmetric_products(self, m: Float[Array, "*batch n n"]) -> Float[Array, "*batch s s"]:
+        """Return M_km M_ln + M_kn M_lm for the entries kl and mn of the matrix part."""
+        k, first = _entries(self.mean.shape[-1])
+        at = lambda a, b: m[..., a[:, None], b[None, :]]  # noqa: E731
+        return at(k, k) * at(first, first) + at(k, first) * at(first, k)
+
+    def _fisher_source(self) -> Float[Array, "*batch d d"]:
+        precision = gram(whitener(self.covariance))
+        c = _multiplicity(self.mean.shape[-1])
+        # ½·c·c·½ of the symmetric products: ½P_km² for two diagonal entries, P_km P_kn for one, the sum for none
+        return _blocks(precision, None, 0.25 * np.outer(c, c) * self._symmetric_products(precision))
+
+    def _fisher_natural(self) -> Float[Array, "*batch d d"]:
+        mean, covariance = jnp.asarray(self.mean), jnp.asarray(self.covariance)
+        c = _multiplicity(mean.shape[-1])
+        k, m = _entries(mean.shape[-1])
+        # Cov(x_i, x_k x_m) and Cov(x_k x_l, x_m x_n) of a Gaussian
+        cross = c * (covariance[..., :, k] * mean[..., None, m] + covariance[..., :, m] * mean[..., None, k])
+        square = self._symmetric_products(covariance)
+        for a, b in ((k, m), (m, k)):
+            for d, e in ((k, m), (m, k)):
+                square = square + (mean[..., a, None] * mean[..., None, d]) * covariance[..., b[:, None], e[None, :]]
+        return _blocks(covariance, cross, np.outer(c, c) * square)
+
+    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
+        mean = jnp.asarray(self.mean)
+        precision = gram(whitener(self.covariance))
+        weighted = apply(precision, mean)
+        k, m = _entries(mean.shape[-1])
+        first = precision * (1 + jnp.sum(mean * weighted, axis=-1)[..., None, None]) + outer(weighted)
+        half = precision[..., :, k] * weighted[..., None, m] + precision[..., :, m] * weighted[..., None, k]
+        return _blocks(first, -0.5 * half, 0.25 * self._symmetric_products(precision))
+
+    # --- a model with nothing hidden --------------------------------------------------------------------
+
+    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> CentredStatistics:
+        weight = row_weight(batch, self.batch_shape)
+        values = jnp.asarray(batch.values, weight.dtype)
+        mass, mean = average(values, weight)
+        covariance = _spread(values, weight, mean) / expand(jnp.where(mass > 0, mass, 1), 2)
+        covariance = covariance + batch.width * jnp.eye(values.shape[-1], dtype=values.dtype)
+        return CentredStatistics(mass, log_likelihood, mean, covariance, outer)
+
+    def _own(self, mass: Float[Array, "*batch"]) -> CentredStatistics:
+        zero = jnp.zeros(self.batch_shape)
+        return CentredStatistics(mass, zero, jnp.asarray(self.mean), jnp.asarray(self.covariance), outer)
+
+    def _nearest(self, statistics: CentredStatistics) -> Self:
+        return eqx.tree_at(lambda g: (g.mean, g.covariance), self, (statistics.mean, statistics.spread))
+
+    def cross_entropy(self, statistics: CentredStatistics) -> Float[Array, "*batch"]:
+        w = whitener(self.covariance)
+        z = apply(w, jnp.subtract(statistics.mean, self.mean))
+        trace = jnp.sum(gram(w) * statistics.spread, axis=(-2, -1))
+        constant = self.mean.shape[-1] * np.log(2 * np.pi)
+        quadratic = jnp.sum(jnp.square(z), axis=-1) + trace
+        return 0.5 * statistics.mass * (quadratic + constant + log_determinant(w))
+
+
+def _spread(
+    values: Float[Array, "rows n"], weight: Float[Array, "rows *batch"], mean: Float[Array, "*batch n"]
+) -> Float[Array, "*batch n n"]:
+    """Sum the weighted outer products around each mean, one member at a time: rows × n numbers, not rows × n²."""
+    rows, *batch = weight.shape
+    n = values.shape[-1]
+    flat_weight, flat_mean = weight.reshape(rows, -1).T, mean.reshape(-1, n)
+
+    def one(member: tuple[Array, Array]) -> Array:
+        w, m = member
+        centred = jnp.where(w[:, None] > 0, values - m, 0)
+        return (centred * w[:, None]).T @ centred
+
+    return jax.lax.map(one, (flat_weight, flat_mean)).reshape(*batch, n, n)
+
+
+def _entries(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Row and column of each entry of the matrix part: the diagonal first, then i < j."""
+    i, j = pairs(n)
+    return np.concatenate([np.arange(n), i]), np.concatenate([np.arange(n), j])
+
+
+def _multiplicity(n: int) -> np.ndarray[Any, Any]:
+    k, m = _entries(n)
+    return np.where(k == m, 1.0, 2.0)
+
+
+def _blocks(first: Array, cross: Array | None, second: Array) -> Array:
+    if cross is None:
+        cross = jnp.zeros(first.shape[:-1] + second.shape[-1:], first.dtype)
+    top = jnp.concatenate([first, cross], axis=-1)
+    bottom = jnp.concatenate([jnp.swapaxes(cross, -1, -2), second], axis=-1)
+    return jnp.concatenate([top, bottom], axis=-2)

@@ -1,0 +1,266 @@
+"""Spins with pairwise interactions, exact by enumeration."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Num
+
+from kullback.families._batch import Batch
+from kullback.families._check import check_finite, check_ndim, check_values
+from kullback.families._excess import potential_excess
+from kullback.families._family import ExponentialFamily, gather_means, own_means
+from kullback.families._linalg import pairs
+from kullback.families._newton import natural_from_expectation
+from kullback.families._statistics import MeanStatistics
+from kullback.families._types import Numeric, as_parameter
+
+LARGEST = 20
+#: How many states are held at a time.
+_BLOCK = 12
+
+Pairs = tuple[tuple[int, int], ...]
+
+
+class Ising(ExponentialFamily):
+    """p(x) ∝ exp(Σ h_i x_i + Σ J_ij x_i x_j) for x in {−1, +1}ⁿ, n ≤ 20.
+
+    `interactions` lists the pairs (i, j) that interact, "all" for every pair. With none it is the independence
+    model. Coordinates, of length n plus the number of interactions, in their order:
+
+    - source and natural: (h_i), (J_ij)
+    - statistics T: (x_i), (x_i x_j)
+    - expectation: (E[x_i]), (E[x_i x_j])
+
+    >>> spins = Ising(biases=[0.5, -0.5], couplings=[0.3])
+    >>> [round(float(e), 3) for e in spins.expectation]
+    [0.383, -0.383, 0.06]
+    """
+
+    biases: Float[Numeric, "*batch n"]
+    couplings: Float[Numeric, "*batch m"]
+    interactions: Pairs = eqx.field(static=True)
+
+    def __init__(
+        self,
+        biases: Any,
+        couplings: Any = None,
+        interactions: Literal["all"] | Sequence[tuple[int, int]] = "all",
+    ):
+        biases = as_parameter(biases)
+        check_ndim("biases", biases, 1, "at least one axis, the last for the spins")
+        n = biases.shape[-1]
+        if n > LARGEST:
+            raise ValueError(
+                f"biases has {n} spins: enumeration stops at {LARGEST}. For more spins use a sampler."
+            )
+        self.interactions = _listed(interactions, n)
+        m = len(self.interactions)
+        couplings = np.zeros((*biases.shape[:-1], m)) if couplings is None else as_parameter(couplings)
+        check_ndim("couplings", couplings, 1, "at least one axis, the last for the interactions")
+        if couplings.shape[-1] != m:
+            raise ValueError(f"couplings has shape {couplings.shape}: {m} interactions need {m} on the last axis.")
+        check_finite("biases", biases)
+        check_finite("couplings", couplings)
+        batch = np.broadcast_shapes(biases.shape[:-1], couplings.shape[:-1])
+        self.biases = biases if biases.shape[:-1] == batch else jnp.broadcast_to(biases, (*batch, n))
+        self.couplings = couplings if couplings.shape[:-1] == batch else jnp.broadcast_to(couplings, (*batch, m))
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.biases.shape[:-1]
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return self.biases.shape[-1:]
+
+    @property
+    def size(self) -> int:
+        return self.biases.shape[-1] + len(self.interactions)
+
+    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+        x = jnp.asarray(x)
+        spin = jnp.all((x == 1) | (x == -1), axis=-1)
+        value = jnp.sum(self.natural * self.statistics(x), axis=-1) - self.log_partition
+        return jnp.where(spin, value, -jnp.inf)
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+        n = self.event_shape[0]
+        count = int(np.prod(shape))
+        members = self.natural.reshape(-1, self.size)
+        keys = jax.random.split(key, members.shape[0])
+
+        def one(member: tuple[Array, Array]) -> Array:
+            key, theta = member
+            logits = _scan_states(theta, n, self.interactions, lambda t, logits: logits, stack=True).reshape(-1)
+            ladder = jnp.cumsum(jnp.exp(logits - jnp.max(logits)))
+            level = jax.random.uniform(key, (count,), theta.dtype) * ladder[-1]
+            return _spins(jnp.searchsorted(ladder, level, side="right"), n).astype(int)
+
+        drawn = jax.lax.map(one, (keys, members))  # members, count, n
+        return jnp.moveaxis(drawn, 0, 1).reshape(*shape, *self.batch_shape, n)
+
+    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+        return _features(jnp.asarray(x, dtype=jnp.asarray(self.biases).dtype), self.interactions)
+
+    @property
+    def source(self) -> Float[Array, "*batch d"]:
+        return jnp.concatenate([self.biases, self.couplings], axis=-1)
+
+    @property
+    def natural(self) -> Float[Array, "*batch d"]:
+        return self.source
+
+    @property
+    def expectation(self) -> Float[Array, "*batch d"]:
+        if not self.interactions:
+            return jnp.tanh(self.biases)
+        return jnp.vectorize(self._one_expectation, signature="(d)->(d)")(self.natural)
+
+    @classmethod
+    def _from_source(cls, source: Numeric, interactions: Any = "all") -> Self:
+        n = _spin_count(source.shape[-1], interactions)
+        return cls(source[..., :n], source[..., n:], interactions)
+
+    @classmethod
+    def _from_natural(cls, natural: Numeric, interactions: Any = "all") -> Self:
+        return cls._from_source(natural, interactions)
+
+    @classmethod
+    def _from_expectation(cls, expectation: Numeric, interactions: Any = "all") -> Self:
+        check_values("expectation", expectation, lambda v: np.abs(v) < 1, "in (−1, 1)")
+        n = _spin_count(expectation.shape[-1], interactions)
+        independent = jnp.arctanh(jnp.asarray(expectation)[..., :n])
+        listed = _listed(interactions, n)
+        if not listed:
+            return cls(independent, jnp.zeros((*independent.shape[:-1], 0)), listed)
+        start = jnp.concatenate([independent, jnp.zeros_like(expectation[..., n:])], axis=-1)
+        theta = natural_from_expectation(_member_of(cls, listed), start, jnp.asarray(expectation))
+        check_finite("the expectation of some spins and couplings", theta)
+        return cls._from_source(theta, listed)
+
+    @property
+    def log_partition(self) -> Float[Array, "*batch"]:
+        if not self.interactions:
+            return jnp.sum(jnp.logaddexp(self.biases, -jnp.asarray(self.biases)), axis=-1)
+        return jnp.vectorize(self._one_log_partition, signature="(d)->()")(self.natural)
+
+    @property
+    def entropy(self) -> Float[Array, "*batch"]:
+        return -self.dual_potential
+
+    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
+        return potential_excess(self.kind, other.natural, self.natural)
+
+    def _fisher_source(self) -> Float[Array, "*batch d d"]:
+        return self._fisher_natural()
+
+    def _fisher_natural(self) -> Float[Array, "*batch d d"]:
+        return jnp.vectorize(self._one_covariance, signature="(d)->(d,d)")(self.natural)
+
+    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
+        inverse = jnp.linalg.inv(self._fisher_natural())
+        return 0.5 * (inverse + jnp.swapaxes(inverse, -1, -2))
+
+    # --- sums over all states, one member at a time -----------------------------------------------------
+
+    def _one_log_partition(self, theta: Float[Array, " d"]) -> Float[Array, ""]:
+        n, listed = self.event_shape[0], self.interactions
+        parts = _scan_states(theta, n, listed, lambda t, logits: jax.nn.logsumexp(logits), stack=True)
+        return jax.nn.logsumexp(parts)
+
+    def _one_expectation(self, theta: Float[Array, " d"]) -> Float[Array, " d"]:
+        log_z = self._one_log_partition(theta)
+
+        def sums(t: Array, logits: Array) -> Array:
+            return jnp.exp(logits - log_z) @ t
+
+        return _scan_states(theta, self.event_shape[0], self.interactions, sums)
+
+    def _one_covariance(self, theta: Float[Array, " d"]) -> Float[Array, "d d"]:
+        log_z, mean = self._one_log_partition(theta), self._one_expectation(theta)
+
+        def sums(t: Array, logits: Array) -> Array:
+            away = t - mean
+            return (away * jnp.exp(logits - log_z)[:, None]).T @ away
+
+        return _scan_states(theta, self.event_shape[0], self.interactions, sums)
+
+    # --- a model with nothing hidden --------------------------------------------------------------------
+
+    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+        return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
+
+    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+        return own_means(self, mass, self.expectation)
+
+    def _nearest(self, statistics: MeanStatistics) -> Self:
+        nearest = type(self)._from_expectation(jnp.asarray(statistics.mean), self.interactions)
+        return eqx.tree_at(lambda i: (i.biases, i.couplings), self, (nearest.biases, nearest.couplings))
+
+    def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
+        return statistics.mass * (self.log_partition - jnp.sum(self.natural * statistics.mean, axis=-1))
+
+
+def _listed(interactions: Any, n: int) -> Pairs:
+    if isinstance(interactions, str):
+        if interactions != "all":
+            raise ValueError(f"interactions is {interactions!r}: it must be 'all' or a list of pairs (i, j).")
+        return tuple((int(i), int(j)) for i, j in zip(*pairs(n), strict=True))
+    listed = tuple((int(i), int(j)) for i, j in interactions)
+    for place, (i, j) in enumerate(listed):
+        if not (0 <= i < n and 0 <= j < n and i != j):
+            raise ValueError(f"interactions[{place}] is {(i, j)}: it must be two different spins in 0…{n - 1}.")
+        if {i, j} in [set(pair) for pair in listed[:place]]:
+            raise ValueError(f"interactions[{place}] is {(i, j)}: the pair is listed twice.")
+    return listed
+
+
+def _spin_count(size: int, interactions: Any) -> int:
+    if not isinstance(interactions, str):
+        return size - len(interactions)
+    n = int((np.sqrt(1 + 8 * size) - 1) / 2 + 0.5)
+    if n * (n + 1) // 2 != size:
+        raise ValueError(f"{size} coordinates do not fit: n spins that all interact have n(n+1)/2.")
+    return n
+
+
+@functools.cache
+def _member_of(cls: type[Ising], interactions: Pairs) -> Callable[[Array], Ising]:
+    return lambda theta: cls._from_source(theta, interactions)
+
+
+def _features(x: Float[Array, "... n"], interactions: Pairs) -> Float[Array, "... d"]:
+    i, j = np.array(interactions, dtype=int).reshape(-1, 2).T
+    return jnp.concatenate([x, x[..., i] * x[..., j]], axis=-1)
+
+
+def _spins(index: Num[Array, "..."], n: int) -> Num[Array, "... n"]:
+    return 2 * ((index[..., None] >> jnp.arange(n)) & 1) - 1
+
+
+def _scan_states(
+    theta: Float[Array, " d"],
+    n: int,
+    interactions: Pairs,
+    of_block: Callable[[Array, Array], Array],
+    stack: bool = False,
+) -> Array:
+    """Go through all 2ⁿ states in blocks; sum (or stack) what `of_block(features, logits)` says of each."""
+    width = min(n, _BLOCK)
+    offsets = jnp.arange(2 ** (n - width)) << width
+
+    @jax.checkpoint  # the features of all blocks together would not fit into memory
+    def block(offset: Array) -> Array:
+        features = _features(_spins(offset + jnp.arange(2**width), n).astype(theta.dtype), interactions)
+        return of_block(features, features @ theta)
+
+    if stack:
+        return jax.lax.map(block, offsets)
+    zero = jnp.zeros_like(jax.eval_shape(block, offsets[0]))
+    total, _ = jax.lax.scan(lambda sum_, offset: (sum_ + block(offset), None), zero, offsets)
+    return total

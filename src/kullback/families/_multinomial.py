@@ -1,0 +1,133 @@
+"""Counts of K categories in a fixed number of trials."""
+
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import entr, gammaln, xlog1py, xlogy
+from jaxtyping import Array, Float, Num
+
+from kullback.families._batch import Batch
+from kullback.families._categorical import Categorical, simplex_covariance, simplex_fisher
+from kullback.families._family import ExponentialFamily, gather_means, own_means
+from kullback.families._statistics import MeanStatistics
+from kullback.families._types import Numeric
+
+
+class Multinomial(ExponentialFamily):
+    """P(x) = N! ∏ p_k^x_k / x_k! for counts x that sum to N.
+
+    The base measure is N!/∏ x_k!. Coordinates, each of length K−1; the last category is the reference:
+
+    - source: p₀, …, p_{K−2}
+    - statistics T: x₀, …, x_{K−2}
+    - natural: log(p_k / p_{K−1})
+    - expectation: N·p₀, …, N·p_{K−2}
+
+    >>> Multinomial(trials=8, probabilities=[0.5, 0.25, 0.25]).expectation.tolist()
+    [4.0, 2.0]
+    """
+
+    probabilities: Float[Numeric, "*batch k"]
+    trials: int = eqx.field(static=True)
+
+    def __init__(self, trials: int, probabilities: Any):
+        if int(trials) != trials or trials < 1:
+            raise ValueError(f"trials is {trials}: it must be a whole number, 1 or more.")
+        self.trials = int(trials)
+        self.probabilities = Categorical(probabilities).probabilities
+
+    @property
+    def _one(self) -> Categorical:
+        return Categorical(self.probabilities)
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.probabilities.shape[:-1]
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return self.probabilities.shape[-1:]
+
+    @property
+    def size(self) -> int:
+        return self.probabilities.shape[-1] - 1
+
+    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+        x = jnp.asarray(x)
+        counts = jnp.all((x >= 0) & (x == jnp.floor(x)), axis=-1) & (jnp.sum(x, axis=-1) == self.trials)
+        safe = jnp.where(counts[..., None], x, 0)
+        ways = gammaln(self.trials + 1.0) - jnp.sum(gammaln(safe + 1.0), axis=-1)
+        return jnp.where(counts, ways + jnp.sum(xlogy(safe, self.probabilities), axis=-1), -jnp.inf)
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+        p = jnp.broadcast_to(jnp.asarray(self.probabilities), shape + self.probabilities.shape)
+        return jax.random.multinomial(key, self.trials, p, dtype=p.dtype).astype(int)
+
+    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+        return jnp.asarray(x, dtype=jnp.asarray(self.probabilities).dtype)[..., :-1]
+
+    @property
+    def source(self) -> Float[Array, "*batch d"]:
+        return jnp.asarray(self.probabilities)[..., :-1]
+
+    @property
+    def natural(self) -> Float[Array, "*batch d"]:
+        return self._one.natural
+
+    @property
+    def expectation(self) -> Float[Array, "*batch d"]:
+        return self.trials * self.source
+
+    @classmethod
+    def _from_source(cls, source: Numeric, trials: int) -> Self:
+        return cls(trials, Categorical._from_source(source).probabilities)
+
+    @classmethod
+    def _from_natural(cls, natural: Numeric, trials: int) -> Self:
+        return cls(trials, Categorical._from_natural(natural).probabilities)
+
+    @classmethod
+    def _from_expectation(cls, expectation: Numeric, trials: int) -> Self:
+        return cls._from_source(jnp.asarray(expectation) / trials, trials)
+
+    @property
+    def log_partition(self) -> Float[Array, "*batch"]:
+        return self.trials * self._one.log_partition
+
+    @property
+    def entropy(self) -> Float[Array, "*batch"]:
+        # −log N! − N·Σ p log p + Σ_k E[log x_k!], and each x_k is binomial
+        p = jnp.asarray(self.probabilities)
+        x = jnp.arange(self.trials + 1.0, dtype=p.dtype)
+        n = float(self.trials)
+        ways = gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1)
+        binomial = jnp.exp(ways + xlogy(x, p[..., None]) + xlog1py(n - x, -p[..., None]))
+        factorials = jnp.sum(binomial * gammaln(x + 1), axis=(-2, -1))
+        return n * jnp.sum(entr(p), axis=-1) - gammaln(n + 1) + factorials
+
+    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
+        return self.trials * self._one.relative_entropy(other._one)
+
+    def _fisher_source(self) -> Float[Array, "*batch d d"]:
+        return self.trials * simplex_fisher(self.probabilities)
+
+    def _fisher_natural(self) -> Float[Array, "*batch d d"]:
+        return self.trials * simplex_covariance(self.probabilities)
+
+    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
+        return simplex_fisher(self.probabilities) / self.trials
+
+    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+        frequencies = jnp.asarray(batch.values, dtype=log_likelihood.dtype) / self.trials
+        return gather_means(self, batch, frequencies, log_likelihood)
+
+    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+        return own_means(self, mass, jnp.asarray(self.probabilities))
+
+    def _nearest(self, statistics: MeanStatistics) -> Self:
+        return eqx.tree_at(lambda m: m.probabilities, self, statistics.mean)
+
+    def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
+        return self.trials * self._one.cross_entropy(statistics)

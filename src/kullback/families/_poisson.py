@@ -1,0 +1,138 @@
+"""Counts that come at a rate."""
+
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import gammaln, xlogy
+from jaxtyping import Array, Float, Num
+
+from kullback.families._batch import Batch
+from kullback.families._check import check_interior, check_values
+from kullback.families._excess import entropy_excess
+from kullback.families._family import ExponentialFamily, gather_means, own_means
+from kullback.families._statistics import MeanStatistics
+from kullback.families._types import Numeric, as_parameter
+
+#: H = ½·log(2πeλ) − Σ c_j λ^−j for large λ.
+_ENTROPY = (1 / 12, 1 / 24, 19 / 360, 9 / 80, 863 / 2520, 1375 / 1008, 33953 / 5040, 57281 / 1440)
+_LARGE = 100.0
+
+
+class Poisson(ExponentialFamily):
+    """P(x) = λˣ e^(−λ) / x! for x = 0, 1, …
+
+    The base measure is 1/x!. Coordinates: source λ; statistic T = x; natural log λ; expectation λ. A rate of 0
+    is on the boundary: always 0, without natural coordinates.
+
+    >>> round(float(Poisson(rate=3.0).natural[0]), 3)
+    1.099
+    """
+
+    rate: Float[Numeric, "*batch"]
+
+    def __init__(self, rate: Any):
+        self.rate = as_parameter(rate)
+        check_values("rate", self.rate, lambda v: np.isfinite(v) & (v >= 0), "finite and not negative")
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.rate.shape
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+        x = jnp.asarray(x)
+        count = (x >= 0) & (x == jnp.floor(x))
+        safe = jnp.where(count, x, 0)
+        return jnp.where(count, xlogy(safe, self.rate) - self.rate - gammaln(safe + 1.0), -jnp.inf)
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+        return jax.random.poisson(key, self.rate, shape + self.batch_shape)
+
+    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+        return jnp.asarray(x, dtype=jnp.asarray(self.rate).dtype)[..., None]
+
+    @property
+    def source(self) -> Float[Array, "*batch d"]:
+        return jnp.asarray(self.rate)[..., None]
+
+    @property
+    def natural(self) -> Float[Array, "*batch d"]:
+        check_interior("rate", self.rate, lambda r: r > 0)
+        return jnp.log(self.source)
+
+    @property
+    def expectation(self) -> Float[Array, "*batch d"]:
+        return self.source
+
+    @classmethod
+    def _from_source(cls, source: Numeric) -> Self:
+        return cls(source[..., 0])
+
+    @classmethod
+    def _from_natural(cls, natural: Numeric) -> Self:
+        return cls(jnp.exp(natural[..., 0]))
+
+    @classmethod
+    def _from_expectation(cls, expectation: Numeric) -> Self:
+        return cls(expectation[..., 0])
+
+    @property
+    def log_partition(self) -> Float[Array, "*batch"]:
+        return jnp.asarray(self.rate)
+
+    @property
+    def entropy(self) -> Float[Array, "*batch"]:
+        rate = jnp.asarray(self.rate)
+        return jnp.where(rate > _LARGE, _entropy_series(rate), _entropy_sum(rate))
+
+    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
+        return entropy_excess(self.rate, other.rate)
+
+    def _fisher_source(self) -> Float[Array, "*batch d d"]:
+        check_interior("rate", self.rate, lambda r: r > 0)
+        return 1 / self.source[..., None]
+
+    def _fisher_natural(self) -> Float[Array, "*batch d d"]:
+        check_interior("rate", self.rate, lambda r: r > 0)
+        return self.source[..., None]
+
+    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
+        return self._fisher_source()
+
+    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+        return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
+
+    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+        return own_means(self, mass, self.expectation)
+
+    def _nearest(self, statistics: MeanStatistics) -> Self:
+        return eqx.tree_at(lambda p: p.rate, self, statistics.mean[..., 0])
+
+    def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
+        return statistics.mass * (self.rate - xlogy(statistics.mean[..., 0], self.rate))
+
+
+def _entropy_sum(rate: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
+    """λ − λ·log λ + E[log x!], summed term by term: enough terms for λ up to 100."""
+    rate = jnp.minimum(rate, _LARGE)[..., None]
+    x = jnp.arange(256.0, dtype=rate.dtype)
+    probability = jnp.exp(xlogy(x, rate) - rate - gammaln(x + 1))
+    return rate[..., 0] - xlogy(rate, rate)[..., 0] + jnp.sum(probability * gammaln(x + 1), axis=-1)
+
+
+def _entropy_series(rate: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
+    rate = jnp.maximum(rate, _LARGE)
+    tail = jnp.zeros_like(rate)
+    for c in reversed(_ENTROPY):
+        tail = (tail + c) / rate
+    return 0.5 * (jnp.log(2 * np.pi * rate) + 1) - tail

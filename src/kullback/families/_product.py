@@ -1,0 +1,194 @@
+"""Independent parts side by side: tables with mixed columns."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.linalg import block_diag
+from jaxtyping import Array, Float, Num
+
+from kullback.families._batch import Batch
+from kullback.families._family import Coordinates, ExponentialFamily, Kind
+from kullback.families._statistics import Statistics
+from kullback.families._types import Numeric
+
+
+class ProductStatistics(Statistics):
+    """The statistics of each part, each with its own mass."""
+
+    parts: tuple[Any, ...]
+    log_likelihood: Float[Numeric, "*batch"]
+
+    @property
+    def mass(self) -> Float[Numeric, "*batch"]:  # type: ignore[override]
+        return self.parts[0].mass
+
+    def merge(self, other: Self) -> Self:
+        """Merge part by part."""
+        return type(self)(
+            tuple(a.merge(b) for a, b in zip(self.parts, other.parts, strict=True)),
+            jnp.add(self.log_likelihood, other.log_likelihood),
+        )
+
+    def scale(self, weight: Float[Numeric, "*batch"] | float) -> Self:
+        """Scale every part."""
+        return type(self)(tuple(a.scale(weight) for a in self.parts), jnp.multiply(self.log_likelihood, weight))
+
+
+class Product(ExponentialFamily):
+    """Independent parts, each a family of its own, over the columns of one vector.
+
+    A scalar part takes one column, a vector part as many as its points have coordinates. Coordinates are those of
+    the parts, one after the other. `kinds` says what the parts are; it is all that `from_natural` and the like
+    need to know besides the vector.
+
+    >>> from kullback.families import Gaussian, Poisson
+    >>> row = Product([Gaussian(mean=[0.0], covariance=[[1.0]]), Poisson(rate=3.0)])
+    >>> round(float(row.log_prob([0.5, 2.0])), 3)  # two columns: a measurement and a count
+    -2.54...
+    >>> Product.from_natural(row.natural, kinds=row.kinds).parts[1].rate.round(3).tolist()
+    3.0
+    """
+
+    parts: tuple[ExponentialFamily, ...]
+    kinds: tuple[Kind, ...] = eqx.field(static=True)
+
+    def __init__(self, parts: Sequence[ExponentialFamily]):
+        self.parts = tuple(parts)
+        if not self.parts:
+            raise ValueError("parts is empty: a product needs one part or more.")
+        for place, part in enumerate(self.parts):
+            if not isinstance(part, ExponentialFamily):
+                raise ValueError(f"parts[{place}] is a {type(part).__name__}: it must be an exponential family.")
+            if part.batch_shape != self.parts[0].batch_shape:
+                raise ValueError(
+                    f"parts[{place}] has batch shape {part.batch_shape}: parts[0] has {self.parts[0].batch_shape}, "
+                    "and all must be alike."
+                )
+        self.kinds = tuple(part.kind for part in self.parts)
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.parts[0].batch_shape
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return (sum(_columns(part) for part in self.parts),)
+
+    @property
+    def size(self) -> int:
+        return sum(part.size for part in self.parts)
+
+    def split(self, x: Num[Numeric, "..."]) -> list[Num[Array, "..."]]:
+        """Cut a vector into the points of the parts."""
+        x = jnp.asarray(x)
+        if x.ndim < 1 or x.shape[-1] != self.event_shape[0]:
+            raise ValueError(f"x has shape {x.shape}: the parts take {self.event_shape[0]} columns on the last axis.")
+        cuts = np.cumsum([_columns(part) for part in self.parts])[:-1]
+        pieces = jnp.split(x, cuts, axis=-1)
+        return [
+            piece if part.event_shape else piece[..., 0] for part, piece in zip(self.parts, pieces, strict=True)
+        ]
+
+    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+        pieces = zip(self.parts, self.split(x), strict=True)
+        return sum((part.log_prob(piece) for part, piece in pieces), start=jnp.zeros(()))
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+        keys = jax.random.split(key, len(self.parts))
+        drawn = [part.sample(k, shape) for part, k in zip(self.parts, keys, strict=True)]
+        columns = [d if part.event_shape else d[..., None] for part, d in zip(self.parts, drawn, strict=True)]
+        return jnp.concatenate([c.astype(float) for c in columns], axis=-1)
+
+    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+        pieces = zip(self.parts, self.split(x), strict=True)
+        return jnp.concatenate([part.statistics(piece) for part, piece in pieces], axis=-1)
+
+    @property
+    def source(self) -> Float[Array, "*batch d"]:
+        return self._joined("source")
+
+    @property
+    def natural(self) -> Float[Array, "*batch d"]:
+        return self._joined("natural")
+
+    @property
+    def expectation(self) -> Float[Array, "*batch d"]:
+        return self._joined("expectation")
+
+    def _joined(self, coordinates: Coordinates) -> Float[Array, "*batch d"]:
+        return jnp.concatenate([part.coordinates(coordinates) for part in self.parts], axis=-1)
+
+    @classmethod
+    def _from_source(cls, source: Numeric, kinds: tuple[Kind, ...]) -> Self:
+        return cls._cut("source", source, kinds)
+
+    @classmethod
+    def _from_natural(cls, natural: Numeric, kinds: tuple[Kind, ...]) -> Self:
+        return cls._cut("natural", natural, kinds)
+
+    @classmethod
+    def _from_expectation(cls, expectation: Numeric, kinds: tuple[Kind, ...]) -> Self:
+        return cls._cut("expectation", expectation, kinds)
+
+    @classmethod
+    def _cut(cls, coordinates: Coordinates, vector: Numeric, kinds: tuple[Kind, ...]) -> Self:
+        sizes = [kind.size for kind in kinds]
+        if vector.shape[-1] != sum(sizes):
+            raise ValueError(f"{vector.shape[-1]} coordinates do not fit: the parts have {sum(sizes)}.")
+        pieces = jnp.split(jnp.asarray(vector), np.cumsum(sizes)[:-1], axis=-1)
+        return cls([kind.at(coordinates, piece) for kind, piece in zip(kinds, pieces, strict=True)])
+
+    @property
+    def log_partition(self) -> Float[Array, "*batch"]:
+        return self._sum(lambda part: part.log_partition)
+
+    @property
+    def entropy(self) -> Float[Array, "*batch"]:
+        return self._sum(lambda part: part.entropy)
+
+    def _sum(self, of: Callable[[Any], Array]) -> Float[Array, "*batch"]:
+        return sum((of(part) for part in self.parts), start=jnp.zeros(()))
+
+    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
+        both = zip(self.parts, other.parts, strict=True)
+        return sum((a.relative_entropy(b) for a, b in both), start=jnp.zeros(()))
+
+    def _fisher_source(self) -> Float[Array, "*batch d d"]:
+        return self._fisher("source")
+
+    def _fisher_natural(self) -> Float[Array, "*batch d d"]:
+        return self._fisher("natural")
+
+    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
+        return self._fisher("expectation")
+
+    def _fisher(self, coordinates: Coordinates) -> Float[Array, "*batch d d"]:
+        blocks = [part.fisher(coordinates) for part in self.parts]
+        signature = ",".join(f"(a{i},a{i})" for i in range(len(blocks))) + "->(d,d)"
+        return jnp.vectorize(block_diag, signature=signature)(*blocks)
+
+    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> ProductStatistics:
+        parts = []
+        for part, piece in zip(self.parts, self.split(batch.values), strict=True):
+            gathered, _ = part.expected_statistics(Batch(piece, batch.weight, batch.width))
+            parts.append(gathered)
+        return ProductStatistics(tuple(parts), log_likelihood)
+
+    def _own(self, mass: Float[Array, "*batch"]) -> ProductStatistics:
+        return ProductStatistics(tuple(part._own(mass) for part in self.parts), jnp.zeros(self.batch_shape))
+
+    def _nearest(self, statistics: ProductStatistics) -> Self:
+        both = zip(self.parts, statistics.parts, strict=True)
+        return eqx.tree_at(lambda p: p.parts, self, tuple(part.maximize(s) for part, s in both))
+
+    def cross_entropy(self, statistics: ProductStatistics) -> Float[Array, "*batch"]:
+        both = zip(self.parts, statistics.parts, strict=True)
+        return sum((part.cross_entropy(s) for part, s in both), start=jnp.zeros(()))
+
+
+def _columns(part: ExponentialFamily) -> int:
+    return int(np.prod(part.event_shape))

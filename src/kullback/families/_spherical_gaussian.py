@@ -1,0 +1,166 @@
+"""The Gaussian with one variance for all coordinates."""
+
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Num
+
+from kullback.families._batch import Batch
+from kullback.families._check import check_finite, check_ndim, check_positive
+from kullback.families._diagonal_gaussian import gather_variances
+from kullback.families._excess import log_excess
+from kullback.families._family import ExponentialFamily
+from kullback.families._statistics import CentredStatistics
+from kullback.families._types import Numeric, as_parameter
+
+
+class SphericalGaussian(ExponentialFamily):
+    """N(μ, σ²·I) on Rⁿ.
+
+    Coordinates, each of length n+1:
+
+    - source: (μᵢ), σ²
+    - statistics T: (xᵢ), Σxᵢ²
+    - natural: (μᵢ/σ²), −1/2σ²
+    - expectation: (μᵢ), nσ² + Σμᵢ²
+
+    >>> SphericalGaussian(mean=[0.0, 2.0], variance=4.0).expectation.tolist()
+    [0.0, 2.0, 12.0]
+    """
+
+    mean: Float[Numeric, "*batch n"]
+    variance: Float[Numeric, "*batch"]
+
+    def __init__(self, mean: Any, variance: Any):
+        mean, variance = as_parameter(mean), as_parameter(variance)
+        check_ndim("mean", mean, 1, "at least one axis, the last for the coordinates of a point")
+        check_finite("mean", mean)
+        check_positive("variance", variance)
+        batch = np.broadcast_shapes(mean.shape[:-1], variance.shape)
+        n = mean.shape[-1]
+        self.mean = mean if mean.shape[:-1] == batch else jnp.broadcast_to(mean, (*batch, n))
+        self.variance = variance if variance.shape == batch else jnp.broadcast_to(variance, batch)
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.variance.shape
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return self.mean.shape[-1:]
+
+    @property
+    def size(self) -> int:
+        return self.mean.shape[-1] + 1
+
+    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+        square = jnp.sum(jnp.square(jnp.subtract(x, self.mean)), axis=-1) / self.variance
+        return -0.5 * (square + self._log_volume)
+
+    @property
+    def _log_volume(self) -> Float[Array, "*batch"]:
+        return self.mean.shape[-1] * jnp.log(2 * np.pi * jnp.asarray(self.variance))
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+        mean = jnp.asarray(self.mean)
+        z = jax.random.normal(key, shape + mean.shape, mean.dtype)
+        return mean + jnp.sqrt(self.variance)[..., None] * z
+
+    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+        x = jnp.asarray(x, dtype=jnp.asarray(self.mean).dtype)
+        return _join(x, jnp.sum(jnp.square(x), axis=-1))
+
+    @property
+    def source(self) -> Float[Array, "*batch d"]:
+        return _join(self.mean, self.variance)
+
+    @property
+    def natural(self) -> Float[Array, "*batch d"]:
+        precision = 1 / jnp.asarray(self.variance)
+        return _join(self.mean * precision[..., None], -0.5 * precision)
+
+    @property
+    def expectation(self) -> Float[Array, "*batch d"]:
+        n = self.mean.shape[-1]
+        return _join(self.mean, n * jnp.asarray(self.variance) + jnp.sum(jnp.square(self.mean), axis=-1))
+
+    @classmethod
+    def _from_source(cls, source: Numeric) -> Self:
+        return cls(source[..., :-1], source[..., -1])
+
+    @classmethod
+    def _from_natural(cls, natural: Numeric) -> Self:
+        natural = jnp.asarray(natural)
+        check_positive("the precision", -2 * natural[..., -1])
+        return cls(-0.5 * natural[..., :-1] / natural[..., -1:], -0.5 / natural[..., -1])
+
+    @classmethod
+    def _from_expectation(cls, expectation: Numeric) -> Self:
+        mean, second = jnp.asarray(expectation)[..., :-1], jnp.asarray(expectation)[..., -1]
+        return cls(mean, (second - jnp.sum(jnp.square(mean), axis=-1)) / mean.shape[-1])
+
+    @property
+    def log_partition(self) -> Float[Array, "*batch"]:
+        return 0.5 * (jnp.sum(jnp.square(self.mean), axis=-1) / self.variance + self._log_volume)
+
+    @property
+    def entropy(self) -> Float[Array, "*batch"]:
+        return 0.5 * (self.mean.shape[-1] + self._log_volume)
+
+    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
+        variance = jnp.asarray(other.variance)
+        square = jnp.sum(jnp.square(jnp.subtract(self.mean, other.mean)), axis=-1) / variance
+        return 0.5 * (self.mean.shape[-1] * log_excess((self.variance - variance) / variance) + square)
+
+    def _fisher_source(self) -> Float[Array, "*batch d d"]:
+        precision, n = 1 / jnp.asarray(self.variance), self.mean.shape[-1]
+        return _blocks(precision, jnp.zeros(self.mean.shape, precision.dtype), 0.5 * n * jnp.square(precision))
+
+    def _fisher_natural(self) -> Float[Array, "*batch d d"]:
+        mean, variance = jnp.asarray(self.mean), jnp.asarray(self.variance)
+        n = mean.shape[-1]
+        square = 2 * variance * (n * variance + 2 * jnp.sum(jnp.square(mean), axis=-1))
+        return _blocks(variance, 2 * mean * variance[..., None], square)
+
+    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
+        mean, precision = jnp.asarray(self.mean), 1 / jnp.asarray(self.variance)
+        n = mean.shape[-1]
+        square = jnp.square(precision)[..., None]
+        matrix = _blocks(precision, -mean * square / n, 0.5 * square[..., 0] / n)
+        correction = 2 * square[..., None] / n * mean[..., :, None] * mean[..., None, :]
+        return matrix.at[..., :n, :n].add(correction)
+
+    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> CentredStatistics:
+        each = gather_variances(self, batch, log_likelihood)
+        return CentredStatistics(each.mass, log_likelihood, each.mean, jnp.mean(each.spread, axis=-1), mean_square)
+
+    def _own(self, mass: Float[Array, "*batch"]) -> CentredStatistics:
+        zero = jnp.zeros(self.batch_shape)
+        return CentredStatistics(mass, zero, jnp.asarray(self.mean), jnp.asarray(self.variance), mean_square)
+
+    def _nearest(self, statistics: CentredStatistics) -> Self:
+        return eqx.tree_at(lambda g: (g.mean, g.variance), self, (statistics.mean, statistics.spread))
+
+    def cross_entropy(self, statistics: CentredStatistics) -> Float[Array, "*batch"]:
+        n = self.mean.shape[-1]
+        away = jnp.sum(jnp.square(jnp.subtract(statistics.mean, self.mean)), axis=-1)
+        return 0.5 * statistics.mass * ((n * statistics.spread + away) / self.variance + self._log_volume)
+
+
+def mean_square(vector: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
+    """Return the average of the squares of a vector's entries."""
+    return jnp.mean(jnp.square(vector), axis=-1)
+
+
+def _join(vector: Numeric, scalar: Numeric) -> Array:
+    return jnp.concatenate([vector, jnp.asarray(scalar)[..., None]], axis=-1)
+
+
+def _blocks(first: Array, cross: Array, second: Array) -> Array:
+    eye = jnp.eye(cross.shape[-1], dtype=cross.dtype)
+    top = jnp.concatenate([first[..., None, None] * eye, cross[..., :, None]], axis=-1)
+    bottom = jnp.concatenate([cross, second[..., None]], axis=-1)
+    return jnp.concatenate([top, bottom[..., None, :]], axis=-2)

@@ -1,0 +1,120 @@
+"""Averages of sufficient statistics, with the mass they stand for.
+
+`merge` puts the statistics of two sets of data together and `scale` gives a set another mass. `merge` is
+associative and a mass of 0 is its unit: hence streams, sites and trees of machines.
+"""
+
+import abc
+from collections.abc import Callable
+from typing import Any, Self
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from kullback.families._types import Numeric
+
+
+class Statistics(eqx.Module):
+    """Expected complete-data statistics, per data point, and the mass of the data they came from.
+
+    `log_likelihood` is that of the data, weighted, under the model that took the statistics. Statistics that
+    come from a model and not from data have none: it is 0.
+    """
+
+    mass: eqx.AbstractVar[Float[Numeric, "*batch"]]
+    log_likelihood: eqx.AbstractVar[Float[Numeric, "*batch"]]
+
+    @abc.abstractmethod
+    def merge(self, other: Self) -> Self:
+        """Return the statistics of both sets of data together."""
+
+    @abc.abstractmethod
+    def scale(self, weight: Float[Numeric, "*batch"] | float) -> Self:
+        """Return the same averages with `weight` times the mass."""
+
+
+def share(first: Float[Numeric, "*batch"], second: Float[Numeric, "*batch"]) -> Float[Array, "*batch"]:
+    """Return the second mass as a fraction of the sum; 0 where there is no mass at all."""
+    total = jnp.add(first, second)
+    return jnp.where(total > 0, second / jnp.where(total > 0, total, 1), 0)
+
+
+def expand(value: Numeric, axes: int) -> Array:
+    """Append `axes` axes of length 1, to multiply a mass with what it weighs."""
+    value = jnp.asarray(value)
+    return value.reshape(value.shape + (1,) * axes)
+
+
+class MeanStatistics(Statistics):
+    """The plain average of a vector of statistics."""
+
+    mass: Float[Numeric, "*batch"]
+    log_likelihood: Float[Numeric, "*batch"]
+    mean: Float[Numeric, "*batch d"]
+
+    def merge(self, other: Self) -> Self:
+        """Average the averages by mass."""
+        part = expand(share(self.mass, other.mass), 1)
+        return type(self)(
+            jnp.add(self.mass, other.mass),
+            jnp.add(self.log_likelihood, other.log_likelihood),
+            self.mean + part * jnp.subtract(other.mean, self.mean),
+        )
+
+    def scale(self, weight: Float[Numeric, "*batch"] | float) -> Self:
+        """Return the same averages with `weight` times the mass."""
+        return type(self)(
+            jnp.multiply(self.mass, weight), jnp.multiply(self.log_likelihood, weight), jnp.asarray(self.mean)
+        )
+
+
+class CentredStatistics(Statistics):
+    """The mean and the spread around it: second moments that lose no digits far from the origin.
+
+    `square` says which second moment is kept: of a vector δ all products, the squares, or their average.
+    The spread of two sets together has the parallel-axis term f(1−f)·square(m₂ − m₁), f the share of the second.
+    """
+
+    mass: Float[Numeric, "*batch"]
+    log_likelihood: Float[Numeric, "*batch"]
+    mean: Float[Numeric, "*batch n"]
+    spread: Float[Numeric, "..."]
+    square: Callable[[Any], Array] = eqx.field(static=True)
+
+    def merge(self, other: Self) -> Self:
+        """Average by mass, with the parallel-axis correction for the spread."""
+        part = share(self.mass, other.mass)
+        step = jnp.subtract(other.mean, self.mean)
+        apart = self.square(step)
+        axes = apart.ndim - part.ndim
+        f = expand(part, axes)
+        return type(self)(
+            jnp.add(self.mass, other.mass),
+            jnp.add(self.log_likelihood, other.log_likelihood),
+            self.mean + expand(part, 1) * step,
+            self.spread + f * jnp.subtract(other.spread, self.spread) + f * (1 - f) * apart,
+            self.square,
+        )
+
+    def scale(self, weight: Float[Numeric, "*batch"] | float) -> Self:
+        """Return the same averages with `weight` times the mass."""
+        return type(self)(
+            jnp.multiply(self.mass, weight),
+            jnp.multiply(self.log_likelihood, weight),
+            jnp.asarray(self.mean),
+            jnp.asarray(self.spread),
+            self.square,
+        )
+
+
+def average(
+    values: Float[Numeric, "rows d"], weight: Float[Numeric, "rows *batch"]
+) -> tuple[Float[Array, "*batch"], Float[Array, "*batch d"]]:
+    """Return the mass, and the weighted average of the rows. Rows without any weight are not looked at."""
+    weight = jnp.asarray(weight)
+    mass = jnp.sum(weight, axis=0)
+    seen = jnp.any(weight > 0, axis=tuple(range(1, weight.ndim)))
+    values = jnp.where(seen[:, None], values, 0)
+    total = jnp.tensordot(weight, values, axes=(0, 0))
+    return mass, total / expand(jnp.where(mass > 0, mass, 1), 1)

@@ -1,0 +1,26 @@
+"""What counts as an array here, and how a parameter becomes one."""
+
+from typing import Any, TypeAlias
+
+import jax
+import numpy as np
+
+#: Families and models hold JAX arrays inside a computation and NumPy arrays outside of it.
+Numeric: TypeAlias = jax.Array | np.ndarray[Any, Any]
+
+
+def as_parameter(value: Any) -> Numeric:
+    """Keep JAX arrays and tracers; turn everything else into a floating NumPy array.
+
+    NumPy keeps all 64 bits whether or not JAX is in its 64-bit mode, so a member that is made outside
+    of `jax.enable_x64(True)` loses nothing when it is used inside.
+    """
+    if isinstance(value, jax.Array):
+        return value if np.issubdtype(value.dtype, np.floating) else value.astype(float)
+    array = np.asarray(value)
+    return array if np.issubdtype(array.dtype, np.floating) else array.astype(np.float64)
+
+
+def is_concrete(*values: Any) -> bool:
+    """Whether all values can be looked at now, that is, none is being traced by jit, vmap or grad."""
+    return not any(isinstance(value, jax.core.Tracer) for value in values)

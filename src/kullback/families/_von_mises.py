@@ -1,0 +1,183 @@
+"""Directions in the plane."""
+
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import i0e
+from jaxtyping import Array, Float, Num
+
+from kullback.families._batch import Batch
+from kullback.families._check import check_finite, check_interior, check_values
+from kullback.families._excess import potential_excess
+from kullback.families._family import ExponentialFamily, gather_means, own_means
+from kullback.families._special import bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio
+from kullback.families._statistics import MeanStatistics
+from kullback.families._types import Numeric, as_parameter
+
+
+class VonMises(ExponentialFamily):
+    """p(x) = exp(κ cos(x − μ)) / 2πI₀(κ) for an angle x in radians.
+
+    Any angle is a point; samples and means lie in (−π, π]. With A = I₁/I₀ the coordinates are
+
+    - source: μ, κ (at κ = 0 the direction means nothing and the source metric is singular)
+    - statistics T: cos x, sin x
+    - natural: κ cos μ, κ sin μ
+    - expectation: A(κ) cos μ, A(κ) sin μ
+
+    >>> VonMises(mean=0.0, concentration=2.0).expectation.round(3).tolist()
+    [0.698..., 0.0]
+    """
+
+    mean: Float[Numeric, "*batch"]
+    concentration: Float[Numeric, "*batch"]
+
+    def __init__(self, mean: Any, concentration: Any):
+        mean, kappa = as_parameter(mean), as_parameter(concentration)
+        check_finite("mean", mean)
+        check_values("concentration", kappa, lambda v: np.isfinite(v) & (v >= 0), "finite and not negative")
+        self.mean, self.concentration = (
+            (mean, kappa) if mean.shape == kappa.shape else tuple(jnp.broadcast_arrays(mean, kappa))
+        )
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.mean.shape
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def size(self) -> int:
+        return 2
+
+    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+        # κ cos d − log I₀(κ) = −2κ sin²(d/2) − log(e^−κ I₀(κ)): nothing large is subtracted
+        kappa = jnp.asarray(self.concentration)
+        away = jnp.square(jnp.sin(jnp.subtract(x, self.mean) / 2))
+        return -2 * kappa * away - jnp.log(2 * np.pi * i0e(kappa))
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+        mean, kappa = jnp.asarray(self.mean), jnp.asarray(self.concentration)
+        turn = _sample_turn(key, jnp.broadcast_to(kappa, shape + self.batch_shape))
+        angle = mean + turn
+        return angle - 2 * np.pi * jnp.ceil((angle - np.pi) / (2 * np.pi))
+
+    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+        return _circle(jnp.asarray(x, dtype=jnp.asarray(self.mean).dtype))
+
+    @property
+    def source(self) -> Float[Array, "*batch d"]:
+        return jnp.stack([jnp.asarray(self.mean), jnp.asarray(self.concentration)], axis=-1)
+
+    @property
+    def natural(self) -> Float[Array, "*batch d"]:
+        return jnp.asarray(self.concentration)[..., None] * _circle(jnp.asarray(self.mean))
+
+    @property
+    def expectation(self) -> Float[Array, "*batch d"]:
+        return bessel_ratio(self.concentration)[..., None] * _circle(jnp.asarray(self.mean))
+
+    @classmethod
+    def _from_source(cls, source: Numeric) -> Self:
+        return cls(source[..., 0], source[..., 1])
+
+    @classmethod
+    def _from_natural(cls, natural: Numeric) -> Self:
+        length, angle = _polar(natural)
+        return cls(angle, length)
+
+    @classmethod
+    def _from_expectation(cls, expectation: Numeric) -> Self:
+        length, angle = _polar(expectation)
+        check_values("the length of expectation", length, lambda v: v < 1, "less than 1")
+        return cls(angle, inverse_bessel_ratio(length))
+
+    @property
+    def log_partition(self) -> Float[Array, "*batch"]:
+        kappa = jnp.asarray(self.concentration)
+        return jnp.log(2 * np.pi * i0e(kappa)) + kappa
+
+    @property
+    def entropy(self) -> Float[Array, "*batch"]:
+        kappa = jnp.asarray(self.concentration)
+        return jnp.log(2 * np.pi * i0e(kappa)) + kappa * (1 - bessel_ratio(kappa))
+
+    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
+        return potential_excess(self.kind, other.natural, self.natural)
+
+    def _fisher_source(self) -> Float[Array, "*batch d d"]:
+        check_interior("concentration", self.concentration, lambda k: k > 0)
+        kappa = jnp.asarray(self.concentration)
+        diagonal = jnp.stack([kappa * bessel_ratio(kappa), bessel_ratio_slope(kappa)], axis=-1)
+        return diagonal[..., None] * jnp.eye(2, dtype=kappa.dtype)
+
+    def _fisher_natural(self) -> Float[Array, "*batch d d"]:
+        return self._turned(*self._spread())
+
+    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
+        along, across = self._spread()
+        return self._turned(1 / along, 1 / across)
+
+    def _spread(self) -> tuple[Array, Array]:
+        """Variance of T along the mean direction, A′(κ), and across it, A(κ)/κ."""
+        kappa = jnp.asarray(self.concentration)
+        tiny = kappa < 1e-6
+        across = bessel_ratio(kappa) / jnp.where(tiny, 1, kappa)
+        return bessel_ratio_slope(kappa), jnp.where(tiny, 0.5, across)
+
+    def _turned(self, along: Array, across: Array) -> Float[Array, "*batch 2 2"]:
+        direction = _circle(jnp.asarray(self.mean))
+        normal = jnp.stack([-direction[..., 1], direction[..., 0]], axis=-1)
+        first = along[..., None, None] * direction[..., :, None] * direction[..., None, :]
+        return first + across[..., None, None] * normal[..., :, None] * normal[..., None, :]
+
+    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+        return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
+
+    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+        return own_means(self, mass, self.expectation)
+
+    def _nearest(self, statistics: MeanStatistics) -> Self:
+        length, angle = _polar(statistics.mean)
+        return eqx.tree_at(lambda v: (v.mean, v.concentration), self, (angle, inverse_bessel_ratio(length)))
+
+    def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
+        return statistics.mass * (self.log_partition - jnp.sum(self.natural * statistics.mean, axis=-1))
+
+
+def _circle(angle: Float[Array, "*batch"]) -> Float[Array, "*batch 2"]:
+    return jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=-1)
+
+
+def _polar(vector: Numeric) -> tuple[Float[Array, "*batch"], Float[Array, "*batch"]]:
+    x, y = jnp.asarray(vector)[..., 0], jnp.asarray(vector)[..., 1]
+    return jnp.hypot(x, y), jnp.arctan2(y, x)
+
+
+def _sample_turn(key: Array, kappa: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Draw angles around 0 by rejection from a wrapped Cauchy (Best and Fisher 1979)."""
+    tau = 1 + jnp.sqrt(1 + 4 * jnp.square(kappa))
+    rho = (tau - jnp.sqrt(2 * tau)) / (2 * jnp.where(kappa > 0, kappa, 1))
+    # for small κ the quotient is 0/0; its series is 1/r = κ/2 + …
+    s = jnp.where(kappa > 1e-4, (1 + jnp.square(rho)) / (2 * jnp.where(kappa > 1e-4, rho, 1)), 1 / (kappa + 1e-30))
+
+    def propose(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        key, done, cosine = state
+        key, first, second = jax.random.split(key, 3)
+        z = jnp.cos(np.pi * jax.random.uniform(first, kappa.shape, kappa.dtype))
+        f = (1 + s * z) / (s + z)
+        c = kappa * (s - f)
+        u = jax.random.uniform(second, kappa.shape, kappa.dtype)
+        accepted = (c * (2 - c) > u) | (jnp.log(c) - jnp.log(u) + 1 - c >= 0)
+        return key, done | accepted, jnp.where(done, cosine, f)
+
+    key, side = jax.random.split(key)
+    start = (key, jnp.zeros(kappa.shape, bool), jnp.ones_like(kappa))
+    _, _, cosine = jax.lax.while_loop(lambda state: ~jnp.all(state[1]), propose, start)
+    sign = jnp.where(jax.random.bernoulli(side, 0.5, kappa.shape), 1.0, -1.0)
+    return sign * jnp.arccos(jnp.clip(cosine, -1, 1))

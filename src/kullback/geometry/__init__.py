@@ -1,0 +1,1 @@
+"""Relative entropy, natural gradient, flows, geodesics and centroids."""
