@@ -1,3 +1,31 @@
-"""Hidden-variable models learned by minimizing relative entropy."""
+"""Hidden-variable models learned by minimizing relative entropy.
+
+Rooms, bottom to top: `families`, `geometry`, `models`, `learning`, `estimators`, `plots`. What is used most is here.
+"""
+
+import importlib
+from typing import Any
 
 __version__ = "0.1.0"
+
+#: Rooms and names load when they are first used, so that `import kullback` is quick.
+_ROOMS = ("families", "geometry", "models", "learning", "estimators", "plots")
+_NAMES = {
+    "GaussianMixture": "kullback.estimators",
+    "combine": "kullback.estimators",
+    "relative_entropy": "kullback.geometry",
+}
+
+__all__ = ["GaussianMixture", "__version__", "combine", "relative_entropy", *_ROOMS]  # pyright: ignore
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"kullback.{name}")
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
+    raise AttributeError(f"module 'kullback' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,6 +11,7 @@ from kullback.families._family import Coordinates, ExponentialFamily, Kind
 from kullback.families._gamma import Gamma
 from kullback.families._gaussian import Gaussian
 from kullback.families._ising import Ising
+from kullback.families._model import ClosedFormModel
 from kullback.families._multinomial import Multinomial
 from kullback.families._poisson import Poisson
 from kullback.families._product import Product, ProductStatistics
@@ -44,6 +45,7 @@ __all__ = [
     "Beta",
     "Categorical",
     "CentredStatistics",
+    "ClosedFormModel",
     "Coordinates",
     "DiagonalGaussian",
     "Dirichlet",

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import entr, xlog1py, xlogy
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_interior, check_values
@@ -42,6 +42,10 @@ class Bernoulli(ExponentialFamily):
     @property
     def size(self) -> int:
         return 1
+
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return (jnp.asarray(self.probability) > 0) & (jnp.asarray(self.probability) < 1)
 
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
         x = jnp.asarray(x)

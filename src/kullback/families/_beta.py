@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import xlog1py, xlogy
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_positive
@@ -55,6 +55,10 @@ class Beta(ExponentialFamily):
     @property
     def _dirichlet(self) -> Dirichlet:
         return Dirichlet(self.source)
+
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return jnp.all((self.source > 0) & jnp.isfinite(self.source), axis=-1)
 
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
         x = jnp.asarray(x)

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import entr, xlogy
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_interior, check_ndim, check_probabilities
@@ -47,6 +47,10 @@ class Categorical(ExponentialFamily):
     @property
     def size(self) -> int:
         return self.probabilities.shape[-1] - 1
+
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return jnp.all(jnp.asarray(self.probabilities) > 0, axis=-1)
 
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
         log_p = jnp.log(self.probabilities)

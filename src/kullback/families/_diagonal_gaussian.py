@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_finite, check_ndim, check_positive
@@ -59,6 +59,10 @@ class DiagonalGaussian(ExponentialFamily):
     @property
     def size(self) -> int:
         return 2 * self.mean.shape[-1]
+
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return jnp.all(jnp.isfinite(self.source), axis=-1) & jnp.all(jnp.asarray(self.variance) > 0, axis=-1)
 
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
         variance = jnp.asarray(self.variance)

@@ -5,14 +5,14 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import digamma, gammaln, xlogy
-from jaxtyping import Array, Float, Num
+from jax.scipy.special import gammaln, xlogy
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_ndim, check_positive, check_values
 from kullback.families._excess import potential_excess
 from kullback.families._family import ExponentialFamily, gather_means, own_means
-from kullback.families._special import dirichlet_concentration, dirichlet_slack, trigamma
+from kullback.families._digamma import dirichlet_concentration, dirichlet_slack, log_means, trigamma
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter
 
@@ -52,6 +52,10 @@ class Dirichlet(ExponentialFamily):
     def size(self) -> int:
         return self.concentration.shape[-1]
 
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return jnp.all((self.source > 0) & jnp.isfinite(self.source), axis=-1)
+
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
         x = jnp.asarray(x)
         inside = jnp.all(x >= 0, axis=-1) & (jnp.abs(jnp.sum(x, axis=-1) - 1) < 1e-6)
@@ -75,8 +79,7 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def expectation(self) -> Float[Array, "*batch d"]:
-        alpha = jnp.asarray(self.concentration)
-        return digamma(alpha) - digamma(jnp.sum(alpha, axis=-1, keepdims=True))
+        return log_means(self.concentration)
 
     @classmethod
     def _from_source(cls, source: Numeric) -> Self:

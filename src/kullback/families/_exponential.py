@@ -5,7 +5,7 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_positive
@@ -41,6 +41,10 @@ class Exponential(ExponentialFamily):
     @property
     def size(self) -> int:
         return 1
+
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return (jnp.asarray(self.rate) > 0) & jnp.isfinite(self.rate)
 
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
         x = jnp.asarray(x)

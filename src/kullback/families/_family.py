@@ -3,13 +3,13 @@
 import abc
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch, Extent
 from kullback.families._check import check_finite, check_ndim
+from kullback.families._model import ClosedFormModel
 from kullback.families._statistics import MeanStatistics, Statistics, average
 from kullback.families._types import Numeric, as_parameter
 
@@ -42,7 +42,7 @@ class Kind(NamedTuple):
         return f"{self.family.__name__} with {self.size} coordinates{fixed}"
 
 
-class ExponentialFamily(eqx.Module):
+class ExponentialFamily(ClosedFormModel):
     """A family p(x) = exp(⟨θ, T(x)⟩ − ψ(θ)) with respect to a fixed base measure, batched over leading axes.
 
     A member is held in *source* parameters, the ones people write down. Its *natural* coordinates are θ, its
@@ -80,6 +80,11 @@ class ExponentialFamily(eqx.Module):
     @abc.abstractmethod
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
         """Draw points of shape (*shape, *batch_shape, *event_shape)."""
+
+    @property
+    @abc.abstractmethod
+    def interior(self) -> Bool[Array, "*batch"]:
+        """Whether the parameters are those of a member with natural coordinates. It can be asked under jit."""
 
     @abc.abstractmethod
     def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
@@ -208,13 +213,6 @@ class ExponentialFamily(eqx.Module):
 
     @abc.abstractmethod
     def _nearest(self, statistics: Any) -> Self: ...
-
-    @abc.abstractmethod
-    def cross_entropy(self, statistics: Any) -> Float[Array, "*batch"]:
-        """−E[log p] over the data behind `statistics`, times its mass.
-
-        A base measure that no parameter enters is left out: it is the same for all members.
-        """
 
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
         """Log density of each row under each member."""

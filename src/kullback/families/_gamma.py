@@ -6,13 +6,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import digamma, gammaln, xlogy
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_positive
 from kullback.families._excess import potential_excess
 from kullback.families._family import ExponentialFamily, gather_means, own_means
-from kullback.families._special import gamma_shape, trigamma
+from kullback.families._digamma import gamma_shape, trigamma
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter
 
@@ -53,6 +53,10 @@ class Gamma(ExponentialFamily):
     @property
     def size(self) -> int:
         return 2
+
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return jnp.all((self.source > 0) & jnp.isfinite(self.source), axis=-1)
 
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
         x = jnp.asarray(x)

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_covariance, check_finite, check_ndim
@@ -65,6 +65,10 @@ class Gaussian(ExponentialFamily):
     def size(self) -> int:
         n = self.mean.shape[-1]
         return n * (n + 3) // 2
+
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return jnp.all(jnp.isfinite(self.mean), axis=-1) & jnp.all(jnp.isfinite(whitener(self.covariance)), axis=(-2, -1))
 
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
         w = whitener(self.covariance)

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_finite, check_ndim, check_values
@@ -82,6 +82,10 @@ class Ising(ExponentialFamily):
     def size(self) -> int:
         return self.biases.shape[-1] + len(self.interactions)
 
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return jnp.all(jnp.isfinite(self.source), axis=-1)
+
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
         x = jnp.asarray(x)
         spin = jnp.all((x == 1) | (x == -1), axis=-1)
@@ -140,7 +144,7 @@ class Ising(ExponentialFamily):
             return cls(independent, jnp.zeros((*independent.shape[:-1], 0)), listed)
         start = jnp.concatenate([independent, jnp.zeros_like(expectation[..., n:])], axis=-1)
         theta = natural_from_expectation(_member_of(cls, listed), start, jnp.asarray(expectation))
-        check_finite("the expectation of some spins and couplings", theta)
+        check_values("theta", theta, np.isfinite, "finite: no distribution on spins has these expectations")
         return cls._from_source(theta, listed)
 
     @property

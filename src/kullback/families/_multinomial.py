@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import entr, gammaln, xlog1py, xlogy
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._categorical import Categorical, simplex_covariance, simplex_fisher
@@ -53,6 +53,10 @@ class Multinomial(ExponentialFamily):
     @property
     def size(self) -> int:
         return self.probabilities.shape[-1] - 1
+
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return self._one.interior
 
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
         x = jnp.asarray(x)
@@ -104,8 +108,11 @@ class Multinomial(ExponentialFamily):
         n = float(self.trials)
         ways = gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1)
         binomial = jnp.exp(ways + xlogy(x, p[..., None]) + xlog1py(n - x, -p[..., None]))
-        factorials = jnp.sum(binomial * gammaln(x + 1), axis=(-2, -1))
-        return n * jnp.sum(entr(p), axis=-1) - gammaln(n + 1) + factorials
+        binomial = binomial / jnp.sum(binomial, axis=-1, keepdims=True)
+        # around log Γ(Np+1), so that what is summed is small
+        middle = gammaln(n * p + 1)
+        factorials = middle + jnp.sum(binomial * (gammaln(x + 1) - middle[..., None]), axis=-1)
+        return n * jnp.sum(entr(p), axis=-1) - gammaln(n + 1) + jnp.sum(factorials, axis=-1)
 
     def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
         return self.trials * self._one.relative_entropy(other._one)

@@ -58,5 +58,5 @@ def _descend(member: Callable[[Any], Any], start: Float[Array, " d"], eta: Float
         return (state[2] > floor) & (state[3] < 60)
 
     first = (start, height(start), jnp.asarray(jnp.inf, start.dtype), jnp.asarray(0))
-    theta, _, _, _ = jax.lax.while_loop(going, step, first)
-    return theta
+    theta, _, residual, _ = jax.lax.while_loop(going, step, first)
+    return jnp.where(residual < 1e-6, theta, jnp.nan)  # no member has these expectations

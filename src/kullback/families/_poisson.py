@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln, xlogy
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_interior, check_values
@@ -18,7 +18,7 @@ from kullback.families._types import Numeric, as_parameter
 
 #: H = ½·log(2πeλ) − Σ c_j λ^−j for large λ.
 _ENTROPY = (1 / 12, 1 / 24, 19 / 360, 9 / 80, 863 / 2520, 1375 / 1008, 33953 / 5040, 57281 / 1440)
-_LARGE = 100.0
+_LARGE = 64.0
 
 
 class Poisson(ExponentialFamily):
@@ -48,6 +48,10 @@ class Poisson(ExponentialFamily):
     @property
     def size(self) -> int:
         return 1
+
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return (jnp.asarray(self.rate) > 0) & jnp.isfinite(self.rate)
 
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
         x = jnp.asarray(x)
@@ -123,11 +127,11 @@ class Poisson(ExponentialFamily):
 
 
 def _entropy_sum(rate: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
-    """λ − λ·log λ + E[log x!], summed term by term: enough terms for λ up to 100."""
+    """−Σ P(x) log P(x), term by term: enough terms for the rates below the series."""
     rate = jnp.minimum(rate, _LARGE)[..., None]
-    x = jnp.arange(256.0, dtype=rate.dtype)
-    probability = jnp.exp(xlogy(x, rate) - rate - gammaln(x + 1))
-    return rate[..., 0] - xlogy(rate, rate)[..., 0] + jnp.sum(probability * gammaln(x + 1), axis=-1)
+    x = jnp.arange(192.0, dtype=rate.dtype)
+    log_p = xlogy(x, rate) - rate - gammaln(x + 1)
+    return -jnp.sum(jnp.where(log_p > -700, jnp.exp(log_p) * log_p, 0), axis=-1)
 
 
 def _entropy_series(rate: Float[Array, "*batch"]) -> Float[Array, "*batch"]:

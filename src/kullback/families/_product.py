@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import block_diag
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
@@ -92,6 +92,10 @@ class Product(ExponentialFamily):
         return [
             piece if part.event_shape else piece[..., 0] for part, piece in zip(self.parts, pieces, strict=True)
         ]
+
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return jnp.all(jnp.stack([part.interior for part in self.parts]), axis=0)
 
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
         pieces = zip(self.parts, self.split(x), strict=True)

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_finite, check_ndim, check_positive
@@ -55,6 +55,10 @@ class SphericalGaussian(ExponentialFamily):
     @property
     def size(self) -> int:
         return self.mean.shape[-1] + 1
+
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return jnp.all(jnp.isfinite(self.source), axis=-1) & (jnp.asarray(self.variance) > 0)
 
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
         square = jnp.sum(jnp.square(jnp.subtract(x, self.mean)), axis=-1) / self.variance

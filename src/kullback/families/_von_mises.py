@@ -7,13 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import i0e
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_finite, check_interior, check_values
 from kullback.families._excess import potential_excess
 from kullback.families._family import ExponentialFamily, gather_means, own_means
-from kullback.families._special import bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio
+from kullback.families._bessel import bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter
 
@@ -54,6 +54,10 @@ class VonMises(ExponentialFamily):
     @property
     def size(self) -> int:
         return 2
+
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return jnp.all(jnp.isfinite(self.source), axis=-1) & (jnp.asarray(self.concentration) >= 0)
 
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
         # κ cos d − log I₀(κ) = −2κ sin²(d/2) − log(e^−κ I₀(κ)): nothing large is subtracted

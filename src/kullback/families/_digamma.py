@@ -1,0 +1,150 @@
+"""The digamma function's differences and inverses: what Gamma, Beta and Dirichlet need."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import digamma, polygamma
+from jaxtyping import Array, Float
+
+from kullback.families._types import Numeric
+
+
+def trigamma(x: Any) -> Array:
+    """Return ψ′(x), the derivative of the digamma function."""
+    return polygamma(1, x)
+
+
+@jax.custom_jvp
+def inverse_digamma(y: Any) -> Array:
+    """Return the x > 0 with digamma(x) = y, by Newton steps from an asymptotic start."""
+    y = jnp.asarray(y)
+    x = jnp.where(y >= -2.22, jnp.exp(y) + 0.5, -1 / (jnp.minimum(y, -2.22) - digamma(jnp.ones_like(y))))
+    for _ in range(5):
+        x = x - (digamma(x) - y) / trigamma(x)
+    return x
+
+
+@inverse_digamma.defjvp
+def _inverse_digamma_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Array, Array]:
+    x = inverse_digamma(primals[0])
+    return x, tangents[0] / trigamma(x)
+
+
+# --- Gamma: log k − digamma(k) = s ----------------------------------------------------------------------
+
+
+@jax.custom_jvp
+def gamma_shape(s: Any) -> Array:
+    """Return the k > 0 with log k − digamma(k) = s > 0: the shape of a Gamma with log E[x] − E[log x] = s."""
+    s = jnp.asarray(s)
+    k = (3 - s + jnp.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
+    for _ in range(8):
+        # Newton on 1/k, in which the left side is nearly linear at both ends
+        k = 1 / (1 / k - (jnp.log(k) - digamma(k) - s) / (k * k * (trigamma(k) - 1 / k)))
+    return k
+
+
+@gamma_shape.defjvp
+def _gamma_shape_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Array, Array]:
+    k = gamma_shape(primals[0])
+    return k, tangents[0] / (1 / k - trigamma(k))
+
+
+# --- Dirichlet: digamma(α_i) − digamma(Σα) = η_i --------------------------------------------------------
+
+
+def log_means(alpha: Float[Numeric, "*batch k"]) -> Float[Array, "*batch k"]:
+    """Return E[log x_i] = digamma(α_i) − digamma(Σα), with all its digits even when one α_i is nearly the sum."""
+    return -_digamma_gap(jnp.asarray(alpha), _rest(jnp.asarray(alpha)))
+
+
+def _rest(alpha: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
+    """Return Σα − α_i as a sum of the others: nothing is subtracted."""
+    zero = jnp.zeros_like(alpha[..., :1])
+    before = jnp.cumsum(jnp.concatenate([zero, alpha[..., :-1]], axis=-1), axis=-1)
+    after = jnp.cumsum(jnp.concatenate([zero, alpha[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
+    return before + after
+
+
+def _integral(of: Any, x: Any, step: Any) -> Array:
+    """Return ∫ of(t) dt from x to x + step ≤ 1.5·x by Gauss quadrature."""
+    nodes, weights = np.polynomial.legendre.leggauss(10)
+    return sum((w / 2 * of(x + (1 + t) / 2 * step) for t, w in zip(nodes, weights, strict=True)), 0.0) * step
+
+
+def _digamma_gap(x: Any, step: Any) -> Array:
+    """Return digamma(x + step) − digamma(x), for x > 0 and step ≥ 0."""
+    short = step < x / 2
+    integral = _integral(trigamma, x, jnp.where(short, step, 0))
+    return jnp.where(short, integral, digamma(x + step) - digamma(x))
+
+
+@jax.custom_jvp
+def dirichlet_concentration(eta: Float[Numeric, "*batch k"]) -> Float[Array, "*batch k"]:
+    """Return the α > 0 with digamma(α_i) − digamma(Σα) = η_i.
+
+    Given the total A, all but the largest are α_i(A) = digamma⁻¹(η_i + digamma(A)). With R their sum, the largest
+    is A − R and one equation digamma(A) − digamma(A − R) = −η_max is left. It is solved by Newton steps in log A,
+    kept inside a bracket that shrinks with every step.
+    """
+    eta = jnp.asarray(eta)
+    largest = jax.nn.one_hot(jnp.argmax(eta, axis=-1), eta.shape[-1], dtype=bool)
+    top = jnp.max(eta, axis=-1)
+
+    def others(u: Array) -> Array:
+        return jnp.where(largest, 0, inverse_digamma(eta + digamma(jnp.exp(u))[..., None]))
+
+    def mismatch(u: Array) -> Array:  # positive left of the root
+        rest = jnp.sum(others(u), axis=-1)
+        left = jnp.exp(u) - rest
+        gap = _digamma_gap(jnp.where(left > 0, left, 1), rest)
+        return jnp.where(left > 0, jnp.log(gap) - jnp.log(-top), 1.0)
+
+    slack = -jnp.expm1(jax.nn.logsumexp(eta, axis=-1))  # 1 − Σ exp η_i, near (K−1)/2A for large A
+    start = jnp.log((eta.shape[-1] - 1) / 2) - jnp.log(jnp.maximum(slack, jnp.finfo(eta.dtype).tiny))
+    far = jnp.asarray(60.0, eta.dtype)
+
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        low, high, u, _, count = state
+        value, slope = jax.jvp(mismatch, (u,), (jnp.ones_like(u),))
+        low, high = jnp.where(value > 0, u, low), jnp.where(value > 0, high, u)
+        newton = u - value / slope
+        inside = (newton > low) & (newton < high)
+        # outside the bracket: halve it, but go no further than a factor e² while one end is open
+        middle = jnp.clip((low + high) / 2, u - 2, u + 2)
+        following = jnp.where(inside, newton, middle)
+        return low, high, following, jnp.abs(following - u), count + 1
+
+    def going(state: tuple[Array, ...]) -> Array:
+        return jnp.any(state[3] > 4 * jnp.finfo(eta.dtype).eps * (1 + jnp.abs(state[2]))) & (state[4] < 80)
+
+    state = (start - far, start + far, start, jnp.full_like(start, jnp.inf), jnp.asarray(0))
+    _, _, u, _, _ = jax.lax.while_loop(going, step, state)
+    small = others(u)
+    rest = jnp.sum(small, axis=-1)
+    total = jnp.exp(u)
+    left = jnp.where(rest < total / 2, total - rest, inverse_digamma(top + digamma(total)))
+    return jnp.where(largest, left[..., None], small)
+
+
+@dirichlet_concentration.defjvp
+def _dirichlet_concentration_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Array, Array]:
+    alpha = dirichlet_concentration(primals[0])
+    inverse = 1 / trigamma(alpha)
+    direct = inverse * tangents[0]
+    return alpha, direct + inverse * jnp.sum(direct, axis=-1, keepdims=True) / dirichlet_slack(alpha)
+
+
+def dirichlet_slack(alpha: Float[Array, "*batch k"]) -> Float[Array, "*batch 1"]:
+    """Return 1/ψ′(Σα) − Σ 1/ψ′(α_i) > 0, what keeps the Fisher matrix diag(ψ′(α_i)) − ψ′(Σα) definite."""
+    largest = jax.nn.one_hot(jnp.argmax(alpha, axis=-1), alpha.shape[-1], dtype=bool)
+    top = jnp.max(alpha, axis=-1)
+    rest = jnp.sum(jnp.where(largest, 0, alpha), axis=-1)
+    small = jnp.sum(jnp.where(largest, 0, 1 / trigamma(alpha)), axis=-1)
+    short = rest < top / 2
+    slope = lambda x: -polygamma(2, x) / jnp.square(trigamma(x))  # noqa: E731  the derivative of 1/ψ′
+    integral = _integral(slope, top, jnp.where(short, rest, 0))
+    gap = jnp.where(short, integral, 1 / trigamma(top + rest) - 1 / trigamma(top))
+    return (gap - small)[..., None]

@@ -1,0 +1,52 @@
+"""Combination: the model nearest to several fitted ones."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import equinox as eqx
+import numpy as np
+
+from kullback.families import ClosedFormModel, Extent
+
+Model = TypeVar("Model", bound=ClosedFormModel)
+
+
+def combine(models: Sequence[Model], weights: Any = None, align: bool = True) -> Model:
+    """Return argmin Σ α_m D(Θ_m, Θ): the model with the average of the models' own statistics.
+
+    Hidden labels have no names: with `align` all models are lined up with the first before they are averaged.
+
+    >>> from kullback.families import Poisson
+    >>> from kullback.models import Mixture
+    >>> a = Mixture(weights=[0.5, 0.5], components=Poisson(rate=[1.0, 9.0]))
+    >>> b = Mixture(weights=[0.5, 0.5], components=Poisson(rate=[11.0, 3.0]))
+    >>> combine([a, b]).components.rate.round(3).tolist()
+    [2.0, 10.0]
+    """
+    if not models:
+        raise ValueError("models is empty: there is nothing to combine.")
+    alpha = _shares(weights, len(models))
+    first = models[0]
+    for place, model in enumerate(models):
+        if type(model) is not type(first):
+            raise ValueError(
+                f"models[{place}] is a {type(model).__name__} and models[0] a {type(first).__name__}: all must be alike."
+            )
+    lined_up = [model.aligned_to(first) for model in models] if align else list(models)
+    return _nearest(tuple(lined_up), alpha)
+
+
+@eqx.filter_jit
+def _nearest(models: tuple[Any, ...], alpha: Any) -> Any:
+    own = [model.own_statistics(Extent(a)) for model, a in zip(models, alpha, strict=True)]
+    return models[0].maximize(functools.reduce(lambda merged, one: merged.merge(one), own))
+
+
+def _shares(weights: Any, count: int) -> tuple[Any, ...]:
+    alpha = np.ones(count) if weights is None else np.asarray(weights, dtype=float)
+    if alpha.shape != (count,):
+        raise ValueError(f"weights has shape {alpha.shape}: there are {count} models.")
+    if not (np.isfinite(alpha).all() and (alpha >= 0).all() and alpha.sum() > 0):
+        raise ValueError(f"weights is {alpha.tolist()}: they must be finite, not negative, and not all zero.")
+    return tuple(alpha / alpha.sum())
