@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kullback.families import Batch, Gaussian
 from kullback.learning import decaying_rate, em_step, online_em_step
-from kullback.models import Mixture
+from kullback.models import Mixture, MixtureStatistics
 
 
 def _rows(size: int) -> int:
@@ -45,6 +45,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     >>> mixture = GaussianMixture(n_components=2, random_state=0).fit(X)
     >>> np.sort(mixture.means_[:, 0]).round(1).tolist()
     [-5.0, 5.0]
+
     """
 
     def __init__(
@@ -130,7 +131,8 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         return X
 
     def _schedule(self) -> Callable[[int], float]:
-        return decaying_rate() if self.rate is None else lambda _: self.rate
+        rate = self.rate
+        return decaying_rate() if rate is None else lambda _: rate
 
     def _batch(self, X: np.ndarray) -> Batch:
         padded = np.zeros((_rows(len(X)), X.shape[1]))
@@ -176,7 +178,5 @@ def _ask(question: Callable[[Mixture, Batch], Any], model: Mixture, batch: Batch
 
 
 def _assigned(model: Mixture, batch: Batch) -> Mixture:
-    from kullback.models import MixtureStatistics
-
     inner, _ = model.components.expected_statistics(batch)
-    return model.maximize(MixtureStatistics(inner, jax.numpy.zeros(())))
+    return model.maximize(MixtureStatistics(inner.mass.sum(), jax.numpy.zeros(()), inner))

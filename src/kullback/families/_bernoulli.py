@@ -122,4 +122,4 @@ class Bernoulli(ExponentialFamily):
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
         mean, p = statistics.mean[..., 0], jnp.asarray(self.probability)
-        return -statistics.mass * (xlogy(mean, p) + xlog1py(1 - mean, -p))
+        return -jnp.multiply(statistics.mass, xlogy(mean, p) + xlog1py(1 - mean, -p))

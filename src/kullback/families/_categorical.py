@@ -132,7 +132,7 @@ class Categorical(ExponentialFamily):
         return eqx.tree_at(lambda c: c.probabilities, self, statistics.mean)
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
-        return -statistics.mass * jnp.sum(xlogy(statistics.mean, self.probabilities), axis=-1)
+        return -jnp.multiply(statistics.mass, jnp.sum(xlogy(statistics.mean, self.probabilities), axis=-1))
 
 
 def _with_reference(natural: Numeric) -> Float[Array, "*batch k"]:

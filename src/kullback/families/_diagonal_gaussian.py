@@ -145,7 +145,7 @@ class DiagonalGaussian(ExponentialFamily):
     def cross_entropy(self, statistics: CentredStatistics) -> Float[Array, "*batch"]:
         variance = jnp.asarray(self.variance)
         square = (statistics.spread + jnp.square(jnp.subtract(statistics.mean, self.mean))) / variance
-        return 0.5 * statistics.mass * jnp.sum(square + jnp.log(2 * np.pi * variance), axis=-1)
+        return 0.5 * jnp.multiply(statistics.mass, jnp.sum(square + jnp.log(2 * np.pi * variance), axis=-1))
 
 
 def gather_variances(

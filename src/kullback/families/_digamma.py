@@ -103,10 +103,10 @@ def dirichlet_concentration(eta: Float[Numeric, "*batch k"]) -> Float[Array, "*b
         return jnp.where(left > 0, jnp.log(gap) - jnp.log(-top), 1.0)
 
     slack = -jnp.expm1(jax.nn.logsumexp(eta, axis=-1))  # 1 − Σ exp η_i, near (K−1)/2A for large A
-    start = jnp.log((eta.shape[-1] - 1) / 2) - jnp.log(jnp.maximum(slack, jnp.finfo(eta.dtype).tiny))
+    start = jnp.log((eta.shape[-1] - 1) / 2) - jnp.log(jnp.maximum(slack, np.finfo(eta.dtype).tiny))
     far = jnp.asarray(60.0, eta.dtype)
 
-    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+    def step(state: Any) -> Any:
         low, high, u, _, count = state
         value, slope = jax.jvp(mismatch, (u,), (jnp.ones_like(u),))
         low, high = jnp.where(value > 0, u, low), jnp.where(value > 0, high, u)
@@ -117,8 +117,8 @@ def dirichlet_concentration(eta: Float[Numeric, "*batch k"]) -> Float[Array, "*b
         following = jnp.where(inside, newton, middle)
         return low, high, following, jnp.abs(following - u), count + 1
 
-    def going(state: tuple[Array, ...]) -> Array:
-        return jnp.any(state[3] > 4 * jnp.finfo(eta.dtype).eps * (1 + jnp.abs(state[2]))) & (state[4] < 80)
+    def going(state: Any) -> Array:
+        return jnp.any(state[3] > 4 * np.finfo(eta.dtype).eps * (1 + jnp.abs(state[2]))) & (state[4] < 80)
 
     state = (start - far, start + far, start, jnp.full_like(start, jnp.inf), jnp.asarray(0))
     _, _, u, _, _ = jax.lax.while_loop(going, step, state)
@@ -144,7 +144,6 @@ def dirichlet_slack(alpha: Float[Array, "*batch k"]) -> Float[Array, "*batch 1"]
     rest = jnp.sum(jnp.where(largest, 0, alpha), axis=-1)
     small = jnp.sum(jnp.where(largest, 0, 1 / trigamma(alpha)), axis=-1)
     short = rest < top / 2
-    slope = lambda x: -polygamma(2, x) / jnp.square(trigamma(x))  # noqa: E731  the derivative of 1/ψ′
-    integral = _integral(slope, top, jnp.where(short, rest, 0))
+    integral = _integral(lambda x: -polygamma(2, x) / jnp.square(trigamma(x)), top, jnp.where(short, rest, 0))
     gap = jnp.where(short, integral, 1 / trigamma(top + rest) - 1 / trigamma(top))
     return (gap - small)[..., None]

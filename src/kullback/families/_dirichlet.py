@@ -10,9 +10,9 @@ from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_ndim, check_positive, check_values
+from kullback.families._digamma import dirichlet_concentration, dirichlet_slack, log_means, trigamma
 from kullback.families._excess import potential_excess
 from kullback.families._family import ExponentialFamily, gather_means, own_means
-from kullback.families._digamma import dirichlet_concentration, dirichlet_slack, log_means, trigamma
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter
 
@@ -131,7 +131,7 @@ class Dirichlet(ExponentialFamily):
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
         linear = jnp.sum(jnp.subtract(self.concentration, 1) * statistics.mean, axis=-1)
-        return statistics.mass * (self.log_partition - linear)
+        return jnp.multiply(statistics.mass, self.log_partition - linear)
 
 
 def check_log_means(name: str, eta: Numeric) -> None:

@@ -112,4 +112,4 @@ class Exponential(ExponentialFamily):
         return eqx.tree_at(lambda e: e.rate, self, 1 / statistics.mean[..., 0])
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
-        return statistics.mass * (self.rate * statistics.mean[..., 0] - jnp.log(self.rate))
+        return jnp.multiply(statistics.mass, self.rate * statistics.mean[..., 0] - jnp.log(self.rate))

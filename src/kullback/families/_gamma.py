@@ -10,9 +10,9 @@ from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_positive
+from kullback.families._digamma import gamma_shape, trigamma
 from kullback.families._excess import potential_excess
 from kullback.families._family import ExponentialFamily, gather_means, own_means
-from kullback.families._digamma import gamma_shape, trigamma
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter
 
@@ -144,7 +144,7 @@ class Gamma(ExponentialFamily):
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
         log_mean, mean = statistics.mean[..., 0], statistics.mean[..., 1]
         linear = jnp.subtract(self.shape, 1) * log_mean - self.rate * mean
-        return statistics.mass * (self.log_partition - linear)
+        return jnp.multiply(statistics.mass, self.log_partition - linear)
 
 
 def _two_by_two(a: Array, b: Array, d: Array) -> Float[Array, "*batch 2 2"]:

@@ -68,7 +68,8 @@ class Gaussian(ExponentialFamily):
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:
-        return jnp.all(jnp.isfinite(self.mean), axis=-1) & jnp.all(jnp.isfinite(whitener(self.covariance)), axis=(-2, -1))
+        definite = jnp.all(jnp.isfinite(whitener(self.covariance)), axis=(-2, -1))
+        return jnp.all(jnp.isfinite(self.mean), axis=-1) & definite
 
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
         w = whitener(self.covariance)
@@ -138,14 +139,17 @@ class Gaussian(ExponentialFamily):
     def _symmetric_products(self, m: Float[Array, "*batch n n"]) -> Float[Array, "*batch s s"]:
         """Return M_km M_ln + M_kn M_lm for the entries kl and mn of the matrix part."""
         k, first = _entries(self.mean.shape[-1])
-        at = lambda a, b: m[..., a[:, None], b[None, :]]  # noqa: E731
+
+        def at(a: Any, b: Any) -> Array:
+            return m[..., a[:, None], b[None, :]]
+
         return at(k, k) * at(first, first) + at(k, first) * at(first, k)
 
     def _fisher_source(self) -> Float[Array, "*batch d d"]:
         precision = gram(whitener(self.covariance))
         c = _multiplicity(self.mean.shape[-1])
         # ½·c·c·½ of the symmetric products: ½P_km² for two diagonal entries, P_km P_kn for one, the sum for none
-        return _blocks(precision, None, 0.25 * np.outer(c, c) * self._symmetric_products(precision))
+        return _blocks(precision, None, 0.25 * outer(c) * self._symmetric_products(precision))
 
     def _fisher_natural(self) -> Float[Array, "*batch d d"]:
         mean, covariance = jnp.asarray(self.mean), jnp.asarray(self.covariance)
@@ -157,7 +161,7 @@ class Gaussian(ExponentialFamily):
         for a, b in ((k, m), (m, k)):
             for d, e in ((k, m), (m, k)):
                 square = square + (mean[..., a, None] * mean[..., None, d]) * covariance[..., b[:, None], e[None, :]]
-        return _blocks(covariance, cross, np.outer(c, c) * square)
+        return _blocks(covariance, cross, outer(c) * square)
 
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         mean = jnp.asarray(self.mean)
@@ -191,7 +195,7 @@ class Gaussian(ExponentialFamily):
         trace = jnp.sum(gram(w) * statistics.spread, axis=(-2, -1))
         constant = self.mean.shape[-1] * np.log(2 * np.pi)
         quadratic = jnp.sum(jnp.square(z), axis=-1) + trace
-        return 0.5 * statistics.mass * (quadratic + constant + log_determinant(w))
+        return 0.5 * jnp.multiply(statistics.mass, quadratic + constant + log_determinant(w))
 
 
 def _spread(
@@ -216,9 +220,9 @@ def _entries(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return np.concatenate([np.arange(n), i]), np.concatenate([np.arange(n), j])
 
 
-def _multiplicity(n: int) -> np.ndarray[Any, Any]:
+def _multiplicity(n: int) -> Float[Array, " s"]:
     k, m = _entries(n)
-    return np.where(k == m, 1.0, 2.0)
+    return jnp.asarray(np.where(k == m, 1.0, 2.0))
 
 
 def _blocks(first: Array, cross: Array | None, second: Array) -> Array:

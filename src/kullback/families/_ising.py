@@ -207,7 +207,7 @@ class Ising(ExponentialFamily):
         return eqx.tree_at(lambda i: (i.biases, i.couplings), self, (nearest.biases, nearest.couplings))
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
-        return statistics.mass * (self.log_partition - jnp.sum(self.natural * statistics.mean, axis=-1))
+        return jnp.multiply(statistics.mass, self.log_partition - jnp.sum(self.natural * statistics.mean, axis=-1))
 
 
 def _listed(interactions: Any, n: int) -> Pairs:

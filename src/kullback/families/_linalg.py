@@ -5,8 +5,8 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 from jax.lax.linalg import triangular_solve
+from jaxtyping import Array, Float
 
 from kullback.families._types import Numeric
 

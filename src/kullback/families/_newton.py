@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 
@@ -28,25 +29,25 @@ def _jvp(member: Callable[[Any], Any], primals: tuple[Any, Any], tangents: tuple
 
 
 def _descend(member: Callable[[Any], Any], start: Float[Array, " d"], eta: Float[Array, " d"]) -> Float[Array, " d"]:
-    floor = 16 * jnp.finfo(start.dtype).eps
+    floor = 16 * np.finfo(start.dtype).eps
 
     def height(theta: Array) -> Array:
         return member(theta).log_partition - theta @ eta
 
-    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+    def step(state: Any) -> Any:
         theta, value, _, count = state
         here = member(theta)
         gradient = here.expectation - eta
         direction = jnp.linalg.solve(here.fisher("natural"), gradient)
         decrement = gradient @ direction
 
-        def too_far(trial: tuple[Array, Array]) -> Array:
+        def too_far(trial: Any) -> Array:
             length, reached = trial
             enough = reached <= value - 1e-4 * length * decrement
             # close to the minimum rounding hides the decrease, and the full step is right
             return ~(enough | (decrement < 1e-8)) & (length > 1e-10)
 
-        def shorter(trial: tuple[Array, Array]) -> tuple[Array, Array]:
+        def shorter(trial: Any) -> Any:
             length = trial[0] / 2
             return length, height(theta - length * direction)
 
@@ -54,7 +55,7 @@ def _descend(member: Callable[[Any], Any], start: Float[Array, " d"], eta: Float
         length, reached = jax.lax.while_loop(too_far, shorter, (one, height(theta - direction)))
         return theta - length * direction, reached, jnp.max(jnp.abs(gradient)), count + 1
 
-    def going(state: tuple[Array, ...]) -> Array:
+    def going(state: Any) -> Array:
         return (state[2] > floor) & (state[3] < 60)
 
     first = (start, height(start), jnp.asarray(jnp.inf, start.dtype), jnp.asarray(0))

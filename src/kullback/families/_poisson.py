@@ -123,7 +123,7 @@ class Poisson(ExponentialFamily):
         return eqx.tree_at(lambda p: p.rate, self, statistics.mean[..., 0])
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
-        return statistics.mass * (self.rate - xlogy(statistics.mean[..., 0], self.rate))
+        return jnp.multiply(statistics.mass, self.rate - xlogy(statistics.mean[..., 0], self.rate))
 
 
 def _entropy_sum(rate: Float[Array, "*batch"]) -> Float[Array, "*batch"]:

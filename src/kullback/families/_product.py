@@ -19,23 +19,25 @@ from kullback.families._types import Numeric
 class ProductStatistics(Statistics):
     """The statistics of each part, each with its own mass."""
 
-    parts: tuple[Any, ...]
+    mass: Float[Numeric, "*batch"]
     log_likelihood: Float[Numeric, "*batch"]
-
-    @property
-    def mass(self) -> Float[Numeric, "*batch"]:  # type: ignore[override]
-        return self.parts[0].mass
+    parts: tuple[Any, ...]
 
     def merge(self, other: Self) -> Self:
         """Merge part by part."""
         return type(self)(
-            tuple(a.merge(b) for a, b in zip(self.parts, other.parts, strict=True)),
+            jnp.add(self.mass, other.mass),
             jnp.add(self.log_likelihood, other.log_likelihood),
+            tuple(a.merge(b) for a, b in zip(self.parts, other.parts, strict=True)),
         )
 
     def scale(self, weight: Float[Numeric, "*batch"] | float) -> Self:
         """Scale every part."""
-        return type(self)(tuple(a.scale(weight) for a in self.parts), jnp.multiply(self.log_likelihood, weight))
+        return type(self)(
+            jnp.multiply(self.mass, weight),
+            jnp.multiply(self.log_likelihood, weight),
+            tuple(a.scale(weight) for a in self.parts),
+        )
 
 
 class Product(ExponentialFamily):
@@ -180,10 +182,11 @@ class Product(ExponentialFamily):
         for part, piece in zip(self.parts, self.split(batch.values), strict=True):
             gathered, _ = part.expected_statistics(Batch(piece, batch.weight, batch.width))
             parts.append(gathered)
-        return ProductStatistics(tuple(parts), log_likelihood)
+        return ProductStatistics(parts[0].mass, log_likelihood, tuple(parts))
 
     def _own(self, mass: Float[Array, "*batch"]) -> ProductStatistics:
-        return ProductStatistics(tuple(part._own(mass) for part in self.parts), jnp.zeros(self.batch_shape))
+        parts = tuple(part._own(mass) for part in self.parts)
+        return ProductStatistics(mass, jnp.zeros(self.batch_shape), parts)
 
     def _nearest(self, statistics: ProductStatistics) -> Self:
         both = zip(self.parts, statistics.parts, strict=True)

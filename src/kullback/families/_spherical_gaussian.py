@@ -151,7 +151,7 @@ class SphericalGaussian(ExponentialFamily):
     def cross_entropy(self, statistics: CentredStatistics) -> Float[Array, "*batch"]:
         n = self.mean.shape[-1]
         away = jnp.sum(jnp.square(jnp.subtract(statistics.mean, self.mean)), axis=-1)
-        return 0.5 * statistics.mass * ((n * statistics.spread + away) / self.variance + self._log_volume)
+        return 0.5 * jnp.multiply(statistics.mass, (n * statistics.spread + away) / self.variance + self._log_volume)
 
 
 def mean_square(vector: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:

@@ -10,10 +10,10 @@ from jax.scipy.special import i0e
 from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
+from kullback.families._bessel import bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio
 from kullback.families._check import check_finite, check_interior, check_values
 from kullback.families._excess import potential_excess
 from kullback.families._family import ExponentialFamily, gather_means, own_means
-from kullback.families._bessel import bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter
 
@@ -151,7 +151,7 @@ class VonMises(ExponentialFamily):
         return eqx.tree_at(lambda v: (v.mean, v.concentration), self, (angle, inverse_bessel_ratio(length)))
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
-        return statistics.mass * (self.log_partition - jnp.sum(self.natural * statistics.mean, axis=-1))
+        return jnp.multiply(statistics.mass, self.log_partition - jnp.sum(self.natural * statistics.mean, axis=-1))
 
 
 def _circle(angle: Float[Array, "*batch"]) -> Float[Array, "*batch 2"]:
@@ -170,7 +170,7 @@ def _sample_turn(key: Array, kappa: Float[Array, "..."]) -> Float[Array, "..."]:
     # for small κ the quotient is 0/0; its series is 1/r = κ/2 + …
     s = jnp.where(kappa > 1e-4, (1 + jnp.square(rho)) / (2 * jnp.where(kappa > 1e-4, rho, 1)), 1 / (kappa + 1e-30))
 
-    def propose(state: tuple[Array, ...]) -> tuple[Array, ...]:
+    def propose(state: Any) -> Any:
         key, done, cosine = state
         key, first, second = jax.random.split(key, 3)
         z = jnp.cos(np.pi * jax.random.uniform(first, kappa.shape, kappa.dtype))

@@ -61,19 +61,19 @@ def _descend(
         value = jnp.asarray(F(member), vector.dtype)
         return jnp.where(member.interior & jnp.isfinite(value), value, jnp.inf)
 
-    def move(state: tuple[Array, ...], _: None) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def move(state: Any, _: None) -> tuple[Any, Any]:
         vector, value, length, time = state
         direction = velocity(F, kind.at(coordinates, vector), metric, coordinates)
         direction = jnp.where(jnp.all(jnp.isfinite(direction)), direction, 0)
 
-        def too_long(trial: tuple[Array, ...]) -> Array:
+        def too_long(trial: Any) -> Array:
             return (trial[1] > value) & (trial[2] < _HALVINGS)
 
-        def halve(trial: tuple[Array, ...]) -> tuple[Array, ...]:
+        def halve(trial: Any) -> Any:
             return trial[0] / 2, value_at(vector + trial[0] / 2 * direction), trial[2] + 1
 
         first = (length, value_at(vector + length * direction), jnp.asarray(0))
-        taken, reached, _ = jax.lax.while_loop(too_long, halve, first)
+        taken, reached, _count = jax.lax.while_loop(too_long, halve, first)
         better = reached <= value
         vector = jnp.where(better, vector + taken * direction, vector)
         time = time + jnp.where(better, taken, 0)

@@ -116,8 +116,8 @@ def _solve(
             max_steps=4096,
             throw=False,
         )
-        finish = solution.ts[-1]  # type: ignore[index]
-        left = ~inside(solution.ys[-1])  # type: ignore[index]
+        finish = solution.ts[-1]
+        left = ~inside(solution.ys[-1])
         last = jnp.where(left, _last_inside(solution, inside, finish), finish)
         times = jnp.linspace(0, last if stop is not None else horizon, points)
         times = jnp.minimum(times, last)

@@ -65,7 +65,7 @@ def _follow(x: Float[Array, " n"], b: Float[Array, "n n"]) -> tuple[Array, Array
     The QR factorization of E₁ᵀ solves it without squaring its condition.
     """
     n = x.shape[0]
-    root = jax.scipy.linalg.expm(0.5 * _generator(x, b))
+    root = exponential(0.5 * _generator(x, b))
     q, r = jnp.linalg.qr(root[:n].T)
     factor = jax.scipy.linalg.solve_triangular(r, jnp.eye(n, dtype=x.dtype))
     return factor @ (q.T @ root[n]), factor, r
@@ -75,6 +75,24 @@ def _generator(x: Float[Array, " n"], b: Float[Array, "n n"]) -> Float[Array, "m
     """Return A."""
     column, zero, zeros = x[:, None], jnp.zeros((1, 1), x.dtype), jnp.zeros_like(b)
     return jnp.block([[-b, column, zeros], [column.T, zero, -column.T], [zeros, -column, b]])
+
+
+@jax.custom_jvp
+def exponential(a: Float[Array, "m m"]) -> Float[Array, "m m"]:
+    """Return exp(A) for a symmetric A. Its derivative holds for equal eigenvalues too, which that of `eigh` does not."""
+    logs, u = jnp.linalg.eigh(a)
+    return (u * jnp.exp(logs)) @ u.T
+
+
+@exponential.defjvp
+def _exponential_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    (a,), (change,) = primals, tangents
+    logs, u = jnp.linalg.eigh(a)
+    # (eˣ − eʸ)/(x − y) = e^((x+y)/2)·sinh(h)/h with h = (x−y)/2
+    h = 0.5 * (logs[:, None] - logs[None, :])
+    safe = jnp.where(h == 0, 1, h)
+    slope = jnp.exp(0.5 * (logs[:, None] + logs[None, :])) * jnp.where(h == 0, 1, jnp.sinh(safe) / safe)
+    return (u * jnp.exp(logs)) @ u.T, u @ (slope * (u.T @ change @ u)) @ u.T
 
 
 # --- from the endpoint to the velocity ------------------------------------------------------------------
@@ -121,12 +139,11 @@ def _nearest_logarithm(mean: Array, factor: Array, inverse: Array) -> tuple[Arra
 
     Derivatives are those of the implicit function C(S) = 0. The squared distance has none in S, so they are left out.
     """
-    lift = functools.partial(_lift, mean, factor, inverse)
     skew, slope, found = _search(*jax.lax.stop_gradient((mean, factor, inverse)))
-    square = 0.25 * jnp.sum(jnp.square(logarithm(lift(skew))))
+    a = logarithm(_lift(mean, factor, inverse, skew))
     # one more Newton step, for the last digits and for the derivative of S
-    skew = skew - jnp.linalg.solve(slope, _corner(logarithm(lift(skew))))
-    return logarithm(lift(skew)), square, found
+    better = skew - jnp.linalg.solve(slope, _corner(a))
+    return logarithm(_lift(mean, factor, inverse, better)), 0.25 * jnp.sum(jnp.square(a)), found
 
 
 class _Point(NamedTuple):
@@ -141,7 +158,7 @@ class _Point(NamedTuple):
 
     @property
     def good(self) -> Bool[Array, ""]:
-        return self.decrease <= jnp.maximum(self.rounding, jnp.finfo(self.square.dtype).eps) * self.square
+        return self.decrease <= self.rounding + (self.rounding + jnp.finfo(self.square.dtype).eps) * self.square
 
 
 def _search(mean: Array, factor: Array, inverse: Array) -> tuple[Array, Array, Array]:
@@ -166,8 +183,8 @@ def _search(mean: Array, factor: Array, inverse: Array) -> tuple[Array, Array, A
     def step(state: tuple[_Point, Array, Array]) -> tuple[_Point, Array, Array]:
         here, length, count = state
         there = look(here.skew + length * here.step)
-        bound = here.square - 1e-4 * length * here.decrease + 4 * eps * here.square
-        better = there.square <= bound
+        noise = 4 * jnp.sqrt(there.rounding * there.square)
+        better = there.square <= here.square - 1e-4 * length * here.decrease + noise
         point = jax.tree.map(lambda new, old: jnp.where(better, new, old), there, here)
         return point, jnp.where(better, 1.0, 0.5 * length), count + 1
 
@@ -175,8 +192,10 @@ def _search(mean: Array, factor: Array, inverse: Array) -> tuple[Array, Array, A
         return ~state[0].good & (state[2] < _STEPS)
 
     n = mean.shape[0]
-    start = look(jnp.zeros(n * (n - 1) // 2, mean.dtype))
-    end, _, _ = jax.lax.while_loop(wanting, step, (start, jnp.ones((), mean.dtype), jnp.zeros((), int)))
+    zero, far = jnp.zeros(n * (n - 1) // 2, mean.dtype), jnp.asarray(jnp.finfo(mean.dtype).max)
+    # the first look is a step of length zero from a point that is worse than any
+    start = _Point(zero, far, jnp.zeros((zero.size, zero.size), mean.dtype), zero, far, jnp.zeros_like(far))
+    end, _, _ = jax.lax.while_loop(wanting, step, (start, jnp.zeros_like(far), jnp.zeros((), int)))
     return end.skew, end.slope, end.good & (end.rounding < _WORST**2)
 
 

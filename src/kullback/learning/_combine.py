@@ -31,7 +31,7 @@ def combine(models: Sequence[Model], weights: Any = None, align: bool = True) ->
     for place, model in enumerate(models):
         if type(model) is not type(first):
             raise ValueError(
-                f"models[{place}] is a {type(model).__name__} and models[0] a {type(first).__name__}: all must be alike."
+                f"models[{place}] is a {type(model).__name__}, models[0] a {type(first).__name__}: all must be alike."
             )
     lined_up = [model.aligned_to(first) for model in models] if align else list(models)
     return _nearest(tuple(lined_up), alpha)

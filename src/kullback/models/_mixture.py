@@ -17,22 +17,25 @@ from kullback.geometry import relative_entropy
 class MixtureStatistics(Statistics):
     """The statistics of each component. Their masses are those of the labels."""
 
-    components: Any
+    mass: Float[Numeric, ""]
     log_likelihood: Float[Numeric, ""]
-
-    @property
-    def mass(self) -> Float[Array, ""]:  # type: ignore[override]
-        """The mass of the data."""
-        return jnp.sum(self.components.mass, axis=-1)
+    components: Any
 
     def merge(self, other: Self) -> Self:
         """Merge component by component: labels must mean the same in both."""
-        total = jnp.add(self.log_likelihood, other.log_likelihood)
-        return type(self)(self.components.merge(other.components), total)
+        return type(self)(
+            jnp.add(self.mass, other.mass),
+            jnp.add(self.log_likelihood, other.log_likelihood),
+            self.components.merge(other.components),
+        )
 
     def scale(self, weight: Float[Numeric, ""] | float) -> Self:
         """Return the same averages with `weight` times the mass."""
-        return type(self)(self.components.scale(weight), jnp.multiply(self.log_likelihood, weight))
+        return type(self)(
+            jnp.multiply(self.mass, weight),
+            jnp.multiply(self.log_likelihood, weight),
+            self.components.scale(weight),
+        )
 
 
 class Mixture(ClosedFormModel):
@@ -98,12 +101,13 @@ class Mixture(ClosedFormModel):
         share, total = self._responsibilities(self._joint(batch))
         weight = jnp.asarray(batch.weight)
         inner, _ = self.components.expected_statistics(batch.weighted(share * weight[:, None]))
-        return MixtureStatistics(inner, jnp.sum(jnp.where(weight > 0, weight * total, 0))), carry
+        seen = jnp.sum(jnp.where(weight > 0, weight * total, 0))
+        return MixtureStatistics(jnp.sum(weight), seen, inner), carry
 
     def own_statistics(self, like: Extent) -> MixtureStatistics:
         """Return the components' own statistics, with the weights as masses."""
         inner = self.components.own_statistics(Extent(jnp.multiply(self.weights, like.mass)))
-        return MixtureStatistics(inner, jnp.zeros(()))
+        return MixtureStatistics(jnp.asarray(like.mass), jnp.zeros(()), inner)
 
     def maximize(self, statistics: MixtureStatistics, prior: MixtureStatistics | None = None) -> Self:
         """Return the mixture whose components and weights have these statistics."""
