@@ -59,10 +59,12 @@ def _bessel_ratio_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Array,
 def inverse_bessel_ratio(r: Any) -> Array:
     """Return the κ ≥ 0 with A(κ) = r, for 0 ≤ r < 1, by Newton steps."""
     r = jnp.asarray(r)
-    kappa = r * (2 - jnp.square(r)) / ((1 - r) * (1 + r))
-    for _ in range(8):
-        kappa = jnp.maximum(kappa - (bessel_ratio(kappa) - r) / bessel_ratio_slope(kappa), 0)
-    return kappa
+    start = r * (2 - jnp.square(r)) / ((1 - r) * (1 + r))
+
+    def step(_: Any, kappa: Array) -> Array:
+        return jnp.maximum(kappa - (bessel_ratio(kappa) - r) / bessel_ratio_slope(kappa), 0)
+
+    return jax.lax.fori_loop(0, 8, step, start)
 
 
 @inverse_bessel_ratio.defjvp

@@ -21,9 +21,7 @@ def inverse_digamma(y: Any) -> Array:
     """Return the x > 0 with digamma(x) = y, by Newton steps from an asymptotic start."""
     y = jnp.asarray(y)
     x = jnp.where(y >= -2.22, jnp.exp(y) + 0.5, -1 / (jnp.minimum(y, -2.22) - digamma(jnp.ones_like(y))))
-    for _ in range(5):
-        x = x - (digamma(x) - y) / trigamma(x)
-    return x
+    return jax.lax.fori_loop(0, 5, lambda _, x: x - (digamma(x) - y) / trigamma(x), x)
 
 
 @inverse_digamma.defjvp
@@ -39,11 +37,12 @@ def _inverse_digamma_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Arr
 def gamma_shape(s: Any) -> Array:
     """Return the k > 0 with log k − digamma(k) = s > 0: the shape of a Gamma with log E[x] − E[log x] = s."""
     s = jnp.asarray(s)
-    k = (3 - s + jnp.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
-    for _ in range(8):
-        # Newton on 1/k, in which the left side is nearly linear at both ends
-        k = 1 / (1 / k - (jnp.log(k) - digamma(k) - s) / (k * k * (trigamma(k) - 1 / k)))
-    return k
+    start = (3 - s + jnp.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
+
+    def step(_: Any, k: Array) -> Array:  # Newton on 1/k, in which the left side is nearly linear at both ends
+        return 1 / (1 / k - (jnp.log(k) - digamma(k) - s) / (k * k * (trigamma(k) - 1 / k)))
+
+    return jax.lax.fori_loop(0, 8, step, start)
 
 
 @gamma_shape.defjvp
@@ -68,10 +67,11 @@ def _rest(alpha: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
     return before + after
 
 
-def _integral(of: Any, x: Any, step: Any) -> Array:
+def _integral(of: Any, x: Array, step: Array) -> Array:
     """Return ∫ of(t) dt from x to x + step ≤ 1.5·x by Gauss quadrature."""
     nodes, weights = np.polynomial.legendre.leggauss(10)
-    return sum((w / 2 * of(x + (1 + t) / 2 * step) for t, w in zip(nodes, weights, strict=True)), 0.0) * step
+    nodes, weights = jnp.asarray((1 + nodes) / 2, x.dtype), jnp.asarray(weights / 2, x.dtype)
+    return step * (of(x[..., None] + nodes * step[..., None]) @ weights)
 
 
 def _digamma_gap(x: Any, step: Any) -> Array:

@@ -85,22 +85,25 @@ def _solve(
 ) -> tuple[Array, Array, Array, Array, Array]:
     import diffrax  # a third of a second, for flows only
 
-    def field(t: Any, vector: Array, args: Any) -> Array:
-        # outside the family nothing moves: the solver shortens its steps until it lands on the boundary
-        return jnp.where(inside(vector), slope(vector), 0)
+    def look(vector: Array) -> tuple[Array, Bool[Array, ""]]:
+        """Return the slope here, and whether this is a member with digits left for its slope."""
+        member = kind.at(coordinates, vector)
+        slope = velocity(F, member, metric, coordinates)
+        return slope, member.interior & jnp.all(jnp.isfinite(slope))
 
-    def slope(vector: Array) -> Array:
-        return velocity(F, kind.at(coordinates, vector), metric, coordinates)
+    def field(t: Any, vector: Array, args: Any) -> Array:
+        slope, inside = look(vector)
+        # outside the family nothing moves: the solver shortens its steps until it lands on the boundary
+        return jnp.where(inside, slope, 0)
 
     def inside(vector: Array) -> Bool[Array, ""]:
-        """Whether this is a member, and not so near to the boundary that no digits are left for its slope."""
-        return kind.at(coordinates, vector).interior & jnp.all(jnp.isfinite(slope(vector)))
+        return look(vector)[1]
 
     def outside(t: Any, vector: Array, args: Any, **_: Any) -> Bool[Array, ""]:
         return ~inside(vector)
 
     def satisfied(t: Any, vector: Array, args: Any, **_: Any) -> Bool[Array, ""]:
-        return inside(vector) & jnp.asarray(stop(kind.at(coordinates, vector)), bool)  # type: ignore[misc]
+        return jnp.asarray(stop(kind.at(coordinates, vector)), bool)  # type: ignore[misc]
 
     def one(start: Float[Array, " d"]) -> tuple[Array, Array, Array, Array, Array]:
         solution = diffrax.diffeqsolve(
@@ -108,7 +111,7 @@ def _solve(
             diffrax.Tsit5(),
             t0=0.0,
             t1=horizon,
-            dt0=None,
+            dt0=1e-3 * horizon / points,
             y0=start,
             saveat=diffrax.SaveAt(t1=True, dense=True),
             stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance),

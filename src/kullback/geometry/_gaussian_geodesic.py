@@ -1,4 +1,6 @@
-"""Geodesics of the multivariate Gaussian, seen from the standard normal N(0, I).
+"""Geodesics of the multivariate Gaussian.
+
+They are computed in the frame in which one end is the standard normal N(0, I): affine maps are isometries.
 
 N(μ, FFᵀ) is lifted to the symmetric positive definite matrix G = EEᵀ of size 2n+1 with
 
@@ -26,28 +28,72 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._linalg import pairs
+from kullback.families._linalg import pairs, whitener
 
 #: A geodesic is followed in equal pieces, each seen from its own N(0, I): rounding grows with the exponential of the
 #: length of a piece.
 _PIECES = 8
 #: More than any pair of Gaussians was seen to need. A halved step counts as one.
 _STEPS = 60
-#: The velocity must be known to this relative accuracy, or it is not given out.
-_WORST = 1e-3
+#: A distance is given out when rounding moves the velocity by less than this share of it, hence the distance by less
+#: than its square.
+_ROUNDING = 1e-2
+#: A geodesic is given out when it ends this near to its goal, in standard deviations of the goal.
+_MISS = 1e-3
+
+
+@jax.jit
+@functools.partial(jnp.vectorize, signature="(n),(n,n),(n),(n,n)->(n),(n,n)")
+def gaussian_exponential(mean: Array, covariance: Array, velocity: Array, speed: Array) -> tuple[Array, Array]:
+    """Follow the geodesic from N(μ, Σ), where they change with this velocity and speed; return them at its end."""
+    low, w = jnp.linalg.cholesky(covariance), whitener(covariance)
+    m, factor = _shoot(w @ velocity, w @ speed @ w.T)
+    factor = low @ factor
+    return mean + low @ m, factor @ factor.T
+
+
+@jax.jit
+@functools.partial(jnp.vectorize, signature="(n),(n,n),(n),(n,n)->(n),(n,n),()")
+def gaussian_logarithm(p_mean: Array, p_covariance: Array, q_mean: Array, q_covariance: Array) -> tuple[Array, ...]:
+    """Return the velocity of the mean and the speed of the covariance on the geodesic from p to q, if it was found.
+
+    It was found when, followed from p, it ends at q.
+    """
+    goal, factor, inverse, excess = _goal(p_mean, p_covariance, q_mean, q_covariance)
+    x, b, _, found = _aim(goal, factor, inverse, excess)
+    end, f = _shoot(x, b)
+    f = inverse @ f
+    miss = jnp.sum(jnp.square(inverse @ (end - goal))) + jnp.sum(jnp.square(f @ f.T - jnp.eye(goal.shape[0])))
+    low = jnp.linalg.cholesky(p_covariance)
+    return low @ x, low @ b @ low.T, found & (miss < _MISS**2)
+
+
+@jax.jit
+@functools.partial(jnp.vectorize, signature="(n),(n,n),(n),(n,n)->(),()")
+def gaussian_square(p_mean: Array, p_covariance: Array, q_mean: Array, q_covariance: Array) -> tuple[Array, Array]:
+    """Return the square of the distance from p to q, and whether it was found."""
+    found = _aim(*_goal(p_mean, p_covariance, q_mean, q_covariance))
+    return found.square, found.found
+
+
+def _goal(p_mean: Array, p_covariance: Array, q_mean: Array, q_covariance: Array) -> tuple[Array, Array, Array, Array]:
+    """Return μ, F, F⁻¹ and FFᵀ − I, where q is N(μ, FFᵀ) when p is N(0, I)."""
+    w, low = whitener(p_covariance), jnp.linalg.cholesky(q_covariance)
+    inverse = whitener(q_covariance) @ jnp.linalg.cholesky(p_covariance)
+    return w @ (q_mean - p_mean), w @ low, inverse, w @ (q_covariance - p_covariance) @ w.T
 
 
 # --- from the velocity to the endpoint ------------------------------------------------------------------
 
 
-def shoot(x: Float[Array, " n"], b: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
+def _shoot(x: Float[Array, " n"], b: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
     """Follow the geodesic from N(0, I) with velocity (x, B) to t = 1; return μ and F, where Σ = FFᵀ.
 
     Along it Σ⁻¹μ̇ = x and Σ̇Σ⁻¹ + μxᵀ = B do not change. So at the end of a piece, in the frame in which that end is
     N(0, I), the velocity is Fᵀx and F⁻¹(B − μxᵀ)F.
     """
 
-    def piece(carry: tuple[Array, ...], _: None) -> tuple[tuple[Array, ...], None]:
+    def piece(carry: Any, _: None) -> tuple[Any, None]:
         mean, factor, x, b = carry
         step, f, inverse = _follow(x / _PIECES, b / _PIECES)
         turned = inverse @ (b - jnp.outer(step, x)) @ f
@@ -65,7 +111,7 @@ def _follow(x: Float[Array, " n"], b: Float[Array, "n n"]) -> tuple[Array, Array
     The QR factorization of E₁ᵀ solves it without squaring its condition.
     """
     n = x.shape[0]
-    root = exponential(0.5 * _generator(x, b))
+    root = _exponential(0.5 * _generator(x, b))
     q, r = jnp.linalg.qr(root[:n].T)
     factor = jax.scipy.linalg.solve_triangular(r, jnp.eye(n, dtype=x.dtype))
     return factor @ (q.T @ root[n]), factor, r
@@ -78,13 +124,13 @@ def _generator(x: Float[Array, " n"], b: Float[Array, "n n"]) -> Float[Array, "m
 
 
 @jax.custom_jvp
-def exponential(a: Float[Array, "m m"]) -> Float[Array, "m m"]:
-    """Return exp(A) for a symmetric A. Its derivative holds for equal eigenvalues too, which that of `eigh` does not."""
+def _exponential(a: Float[Array, "m m"]) -> Float[Array, "m m"]:
+    """Return exp(A) for a symmetric A, with a derivative that equal eigenvalues do not spoil."""
     logs, u = jnp.linalg.eigh(a)
     return (u * jnp.exp(logs)) @ u.T
 
 
-@exponential.defjvp
+@_exponential.defjvp
 def _exponential_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     (a,), (change,) = primals, tangents
     logs, u = jnp.linalg.eigh(a)
@@ -98,7 +144,7 @@ def _exponential_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Arr
 # --- from the endpoint to the velocity ------------------------------------------------------------------
 
 
-class Aim(NamedTuple):
+class _Aim(NamedTuple):
     """The velocity (x, B) at N(0, I) that leads to a Gaussian, the square of its length, and whether it was found."""
 
     x: Float[Array, " n"]
@@ -107,12 +153,12 @@ class Aim(NamedTuple):
     found: Bool[Array, ""]
 
 
-def aim(
+def _aim(
     mean: Float[Array, " n"],
     factor: Float[Array, "n n"],
     inverse: Float[Array, "n n"],
     excess: Float[Array, "n n"],
-) -> Aim:
+) -> _Aim:
     """Return the velocity at N(0, I) of the geodesic that is at N(μ, Σ) at t = 1, given μ, F, F⁻¹ and Σ − I.
 
     Close to N(0, I) the geodesic equations μ̈ = Σ̇Σ⁻¹μ̇ and Σ̈ = Σ̇Σ⁻¹Σ̇ − μ̇μ̇ᵀ are solved to second order, because the
@@ -120,17 +166,17 @@ def aim(
     """
     n = mean.shape[0]
     reach = jnp.sum(jnp.square(mean)) + 0.5 * jnp.sum(jnp.square(excess))
-    close = reach < jnp.finfo(mean.dtype).eps ** (2 / 3)
+    close = reach < np.finfo(mean.dtype).eps ** (2 / 3)
     near_x = mean - 0.5 * excess @ mean
     near_b = excess - 0.5 * (excess @ excess - jnp.outer(mean, mean))
 
     a, square, found = _nearest_logarithm(mean, factor, inverse)
     near_square = jnp.sum(jnp.square(near_x)) + 0.5 * jnp.sum(jnp.square(near_b))
-    return Aim(
+    return _Aim(
         jnp.where(close, near_x, a[:n, n]),
         jnp.where(close, near_b, a[n + 1 :, n + 1 :]),
         jnp.where(close, near_square, square),
-        close | found,
+        jnp.logical_or(close, found),
     )
 
 
@@ -139,46 +185,45 @@ def _nearest_logarithm(mean: Array, factor: Array, inverse: Array) -> tuple[Arra
 
     Derivatives are those of the implicit function C(S) = 0. The squared distance has none in S, so they are left out.
     """
-    skew, slope, found = _search(*jax.lax.stop_gradient((mean, factor, inverse)))
-    a = logarithm(_lift(mean, factor, inverse, skew))
+    end, found = _search(*jax.lax.stop_gradient((mean, factor, inverse)))
+    a = _logarithm(_lift(mean, factor, inverse, end.skew))
     # one more Newton step, for the last digits and for the derivative of S
-    better = skew - jnp.linalg.solve(slope, _corner(a))
-    return logarithm(_lift(mean, factor, inverse, better)), 0.25 * jnp.sum(jnp.square(a)), found
+    better = end.skew + end.newton @ _corner(a)
+    return _logarithm(_lift(mean, factor, inverse, better)), 0.25 * jnp.sum(jnp.square(a)), found
 
 
 class _Point(NamedTuple):
-    """A lift S, its squared distance, the slope dC/dS, the Newton step, its promised decrease, and the rounding."""
+    """A lift S, its squared distance, the matrix that takes C to the Newton step, that step, and what it promises."""
 
     skew: Float[Array, " k"]
     square: Float[Array, ""]
-    slope: Float[Array, "k k"]
+    newton: Float[Array, "k k"]
     step: Float[Array, " k"]
     decrease: Float[Array, ""]
     rounding: Float[Array, ""]
 
-    @property
-    def good(self) -> Bool[Array, ""]:
-        return self.decrease <= self.rounding + (self.rounding + jnp.finfo(self.square.dtype).eps) * self.square
+    def promises_less(self, share: Any) -> Bool[Array, ""]:
+        return self.decrease <= self.rounding + (self.rounding + share) * self.square
 
 
-def _search(mean: Array, factor: Array, inverse: Array) -> tuple[Array, Array, Array]:
-    """Minimize the squared distance over the lifts by Newton's method; return S, dC/dS and whether it was found.
+def _search(mean: Array, factor: Array, inverse: Array) -> tuple[_Point, Array]:
+    """Minimize the squared distance over the lifts by Newton's method; say whether the minimum was found.
 
     The gradient is −2C and the Hessian −2·dC/dS, so a full step promises a decrease of CᵀH⁻¹C with H = −dC/dS.
     """
-    eps = jnp.finfo(mean.dtype).eps
+    eps = np.finfo(mean.dtype).eps
 
     def look(skew: Array) -> _Point:
         root = _lift(mean, factor, inverse, skew)
         u, logs = _spectrum(root)
         a = _assemble(u, logs)
-        slope = _slope(u, logs)
-        curvature, axes = jnp.linalg.eigh(-slope)
+        c = _corner(a)
+        curvature, axes = jnp.linalg.eigh(-_slope(u, logs))
         size = jnp.abs(curvature)  # downhill also where the distance is not convex
-        c = axes.T @ _corner(a)
-        share = c / jnp.maximum(size, eps * jnp.max(size))
-        rounding = jnp.square(16 * eps) * jnp.exp(jnp.max(logs))
-        return _Point(skew, 0.25 * jnp.sum(jnp.square(a)), slope, axes @ share, c @ share, rounding)
+        newton = (axes / jnp.maximum(size, eps * jnp.max(size))) @ axes.T
+        step = newton @ c
+        rounding = jnp.square(16 * eps) * jnp.exp(logs[0])
+        return _Point(skew, 0.25 * jnp.sum(jnp.square(a)), newton, step, c @ step, rounding)
 
     def step(state: tuple[_Point, Array, Array]) -> tuple[_Point, Array, Array]:
         here, length, count = state
@@ -189,35 +234,27 @@ def _search(mean: Array, factor: Array, inverse: Array) -> tuple[Array, Array, A
         return point, jnp.where(better, 1.0, 0.5 * length), count + 1
 
     def wanting(state: tuple[_Point, Array, Array]) -> Array:
-        return ~state[0].good & (state[2] < _STEPS)
+        return ~state[0].promises_less(eps**2) & (state[2] < _STEPS)
 
     n = mean.shape[0]
-    zero, far = jnp.zeros(n * (n - 1) // 2, mean.dtype), jnp.asarray(jnp.finfo(mean.dtype).max)
+    zero, far = jnp.zeros(n * (n - 1) // 2, mean.dtype), jnp.asarray(np.finfo(mean.dtype).max)
     # the first look is a step of length zero from a point that is worse than any
     start = _Point(zero, far, jnp.zeros((zero.size, zero.size), mean.dtype), zero, far, jnp.zeros_like(far))
     end, _, _ = jax.lax.while_loop(wanting, step, (start, jnp.zeros_like(far), jnp.zeros((), int)))
-    return end.skew, end.slope, end.good & (end.rounding < _WORST**2)
+    return end, end.promises_less(eps) & (end.rounding < _ROUNDING**2)
 
 
 def _lift(mean: Array, factor: Array, inverse: Array, skew: Array) -> Float[Array, "m m"]:
     """Return E."""
     n = mean.shape[0]
-    z = jnp.tensordot(skew, jnp.asarray(_basis(n), mean.dtype), 1) - 0.5 * jnp.outer(mean, mean)
+    i, j = pairs(n)
+    upper = jnp.zeros((n, n), mean.dtype).at[i, j].set(skew)
+    z = upper - upper.T - 0.5 * jnp.outer(mean, mean)
     left = jnp.concatenate([jnp.eye(n, dtype=mean.dtype), mean[None, :], z]) @ inverse.T
     zeros = jnp.zeros((n, n), mean.dtype)
     middle = jnp.concatenate([zeros[0], jnp.ones(1, mean.dtype), -mean])
     right = jnp.concatenate([zeros, zeros[:1], factor])
     return jnp.concatenate([left, middle[:, None], right], axis=1)
-
-
-@functools.cache
-def _basis(n: int) -> np.ndarray[Any, Any]:
-    """Return the skew matrices with 1 at (i, j) and −1 at (j, i), for i < j."""
-    i, j = pairs(n)
-    basis = np.zeros((len(i), n, n))
-    basis[np.arange(len(i)), i, j] = 1
-    basis[np.arange(len(i)), j, i] = -1
-    return basis
 
 
 def _corner(a: Float[Array, "m m"]) -> Float[Array, " k"]:
@@ -231,12 +268,12 @@ def _corner(a: Float[Array, "m m"]) -> Float[Array, " k"]:
 
 
 @jax.custom_jvp
-def logarithm(root: Float[Array, "m m"]) -> Float[Array, "m m"]:
+def _logarithm(root: Float[Array, "m m"]) -> Float[Array, "m m"]:
     """Return log EEᵀ for a lift E."""
     return _assemble(*_spectrum(root))
 
 
-@logarithm.defjvp
+@_logarithm.defjvp
 def _logarithm_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     (root,), (change,) = primals, tangents
     u, logs = _spectrum(root)
@@ -283,6 +320,7 @@ def _slope(u: Float[Array, "m m"], logs: Float[Array, " m"]) -> Float[Array, "k 
     """Return dC/dS: S enters E by a left factor I + N, with S in the lower left block of N."""
     n = (logs.shape[0] - 1) // 2
     i, j = pairs(n)
-    rate = jnp.einsum("ap,kab,bq->kpq", u[n + 1 :], jnp.asarray(_basis(n), u.dtype), u[:n])
-    change = jnp.einsum("ap,kpq,bq->kab", u[:n], _turn(rate, logs), u[n + 1 :])[:, i, j]
+    first, last = u[:n], u[n + 1 :]
+    rate = last[i][:, :, None] * first[j][:, None, :] - last[j][:, :, None] * first[i][:, None, :]
+    change = (first @ _turn(rate, logs) @ last.T)[:, i, j]
     return 0.5 * (change + change.T)

@@ -1,0 +1,40 @@
+# Everything runs in a virtual environment inside the checkout; the first target that needs it makes it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/.plain  ## draw the natural-gradient flows and say where the picture is
+	$(BIN)/python examples/natural_gradient_flows.py
+
+test: $(VENV)/.dev  ## all tests and docstring examples
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev  ## style, types, and who may import whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.bench  ## one table of speed ratios to other libraries
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove the environment and all caches
+	rm -rf $(VENV) .jax_cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.plain: pyproject.toml | $(VENV)/bin/python
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(PIP) -e '.[dev]'
+	touch $@ $(VENV)/.plain
+
+$(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
+	$(PIP) -e '.[bench]'
+	touch $@ $(VENV)/.plain

@@ -1,0 +1,1 @@
+"""Speed, as ratios to other libraries in one run."""

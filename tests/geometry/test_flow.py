@@ -1,0 +1,148 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from kullback.families import Bernoulli, Exponential, Gamma, Gaussian, Ising
+from kullback.geometry import descend, flow, relative_entropy
+
+
+def toy(p):
+    """E[x₁ + 2x₂ + 3x₁x₂] on the independence model of two ±1 variables."""
+    eta = p.expectation
+    return eta[0] + 2 * eta[1] + 3 * eta[0] * eta[1]
+
+
+def climb(p):
+    """−E[x − 3x²] under a Gaussian."""
+    return 3 * (p.covariance[0, 0] + p.mean[0] ** 2) - p.mean[0]
+
+
+GOAL = Gamma(2.0, 1.0)
+CASES = {
+    "Ising": (toy, Ising([[0.1, 0.2], [-0.6, 0.3], [0.9, -0.4]], interactions=())),
+    "Gaussian": (climb, Gaussian([[0.5], [-1.0]], [[[0.6]], [[2.0]]])),
+    "Gamma": (lambda p: relative_entropy(GOAL, p), Gamma([4.0, 0.7], [0.5, 3.0])),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_natural_flow_is_the_same_curve_in_all_coordinates(name):
+    objective, start = CASES[name]
+    tracks = [
+        flow(objective, start, "fisher", c, until=0.5, points=20).coordinates("expectation")
+        for c in ("natural", "expectation", "source")
+    ]
+    assert float(jnp.max(jnp.abs(tracks[0] - tracks[1]))) < 1e-6
+    assert float(jnp.max(jnp.abs(tracks[0] - tracks[2]))) < 1e-6
+    assert float(jnp.max(jnp.abs(tracks[0][:, -1] - tracks[0][:, 0]))) > 0.1  # and it goes somewhere
+
+
+def test_the_euclidean_flow_is_another_curve_in_other_coordinates():
+    objective, start = CASES["Ising"]
+    tracks = [
+        flow(objective, start, "euclidean", c, until=0.05, points=20).coordinates("expectation")
+        for c in ("natural", "expectation")
+    ]
+    assert float(jnp.max(jnp.abs(tracks[0] - tracks[1]))) > 1e-2
+
+
+def test_the_natural_flow_of_a_linear_objective_is_straight_in_natural_coordinates():
+    # F = ⟨c, η⟩ has ∇̃_θ F = c, so θ(t) = θ(0) − ct
+    start = Gaussian([0.5], [[0.6]])
+    path = flow(climb, start, coordinates="source", until=2.0, points=11)
+    t = path.times[:, None]
+    np.testing.assert_allclose(
+        path.coordinates("natural"), start.natural - t * np.array([-1.0, 3.0]), rtol=1e-7
+    )
+    np.testing.assert_allclose(path.values, jax.vmap(climb)(path.members), rtol=1e-12)
+
+
+def test_the_euclidean_flow_leaves_the_square_and_stops_at_its_edge():
+    start = Ising([0.1, 0.2], interactions=())
+    path = flow(toy, start, "euclidean", "expectation", until=3.0)
+    assert bool(path.at_boundary)
+    assert float(jnp.max(jnp.abs(path.coordinates("expectation")[-1]))) == pytest.approx(1, abs=1e-6)
+    assert float(path.times[-1]) < 1
+    natural = flow(toy, start, "fisher", "expectation", until=3.0)
+    assert not bool(natural.at_boundary)
+    assert float(natural.times[-1]) == 3.0
+
+
+def test_the_euclidean_flow_in_natural_coordinates_slows_down_on_the_plateau():
+    start = Ising([2.5, 2.5], interactions=())  # F is flat there: close to the vertex (+1, +1)
+    slow = flow(toy, start, "euclidean", "natural", until=1.0).values[-1]
+    fast = flow(toy, start, "fisher", "natural", until=1.0).values[-1]
+    assert float(slow) > 5.5
+    assert float(fast) < 0
+
+
+def test_a_flow_stops_when_it_is_told_to():
+    path = flow(toy, Ising([0.1, 0.2], interactions=()), until=lambda p: toy(p) < -3.9)
+    assert float(path.values[-1]) < -3.9
+    assert float(path.values[-2]) > -3.99
+    assert not bool(path.at_boundary)
+
+
+def test_a_flow_that_reaches_a_vertex_to_the_last_digit_stops_there():
+    path = flow(toy, Ising([0.5, -0.5], interactions=()), until=1000.0)
+    assert bool(path.at_boundary)
+    # x₂ is faster: its θ falls by 5 in the time in which that of x₁ climbs by 2
+    assert float(path.end.expectation[1]) == pytest.approx(-1, abs=1e-15)
+    assert float(path.end.natural[0]) == pytest.approx(-2 / 5 * float(path.end.natural[1]), abs=1)
+    assert np.isfinite(path.members.source).all()
+
+
+def test_flow_says_what_is_wrong():
+    p = Bernoulli(0.4)
+    f = lambda p: p.expectation[0]  # noqa: E731
+    with pytest.raises(ValueError, match="until is -1"):
+        flow(f, p, until=-1)
+    with pytest.raises(ValueError, match="points is 1"):
+        flow(f, p, points=1)
+    with pytest.raises(ValueError, match="metric is 'flat'"):
+        flow(f, p, metric="flat")
+    with pytest.raises(ValueError, match="coordinates is 'polar'"):
+        flow(f, p, coordinates="polar")
+
+
+# --- descent in steps -----------------------------------------------------------------------------------
+
+
+def test_descent_from_100_starts_ends_at_a_vertex_that_is_a_local_minimum():
+    starts = Ising(np.random.default_rng(0).uniform(-2, 2, (100, 2)), interactions=())
+    path = descend(toy, starts)
+    ends = np.asarray(path.end.expectation)
+    vertices = np.array([[1, -1], [-1, 1]])  # the local minima: −4 and −2
+    away = np.abs(ends[:, None] - vertices).max(axis=-1)
+    assert away.min(axis=1).max() < 1e-3
+    assert set(away.argmin(axis=1)) == {0, 1}  # both basins are there
+
+
+@pytest.mark.parametrize("coordinates", ["natural", "expectation", "source"])
+@pytest.mark.parametrize("metric", ["fisher", "euclidean"])
+def test_descent_never_leaves_the_family_and_never_climbs(metric, coordinates):
+    start = Gaussian([[3.0], [-2.0]], [[[0.5]], [[4.0]]])
+    goal = Gaussian([0.2], [[0.1]])
+    path = descend(
+        lambda p: relative_entropy(p, goal), start, step=1e3, steps=60, metric=metric, coordinates=coordinates
+    )
+    assert np.isfinite(path.members.source).all()
+    assert bool(jnp.all(path.members.interior))
+    assert bool(jnp.all(jnp.diff(path.values, axis=-1) <= 0))
+    assert bool(jnp.all(path.values[:, -1] < path.values[:, 0]))
+
+
+def test_a_natural_step_in_expectation_coordinates_of_a_relative_entropy_is_a_convex_combination():
+    # F = D(goal, p): ∇̃_η F = η − η_goal, so a step of λ moves η the fraction λ of the way
+    goal, start = Exponential(0.25), Exponential(2.0)
+    path = descend(lambda p: relative_entropy(goal, p), start, step=0.3, steps=1, coordinates="expectation")
+    assert float(path.end.expectation[0]) == pytest.approx(0.7 * 0.5 + 0.3 * 4.0, rel=1e-12)
+
+
+def test_descend_says_what_is_wrong():
+    p = Bernoulli(0.4)
+    with pytest.raises(ValueError, match="step is 0"):
+        descend(lambda p: p.expectation[0], p, step=0)
+    with pytest.raises(ValueError, match="steps is 0"):
+        descend(lambda p: p.expectation[0], p, steps=0)

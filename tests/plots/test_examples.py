@@ -1,0 +1,31 @@
+import runpy
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import jax
+import matplotlib as mpl
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_writes_its_picture_and_says_where(script, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [script, str(tmp_path)])
+    settings, bits = dict(mpl.rcParams), jax.config.jax_enable_x64
+    runpy.run_path(str(EXAMPLES / script), run_name="__main__")
+    png, svg = tmp_path / script.replace(".py", ".png"), tmp_path / script.replace(".py", ".svg")
+    assert png.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert ET.parse(svg).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 1
+    assert str(png) in said[0]
+    assert (dict(mpl.rcParams), jax.config.jax_enable_x64) == (settings, bits)
+
+
+def test_the_readme_lists_every_script():
+    text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    missing = [script for script in SCRIPTS if f"({script})" not in text]
+    assert not missing
