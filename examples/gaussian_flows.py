@@ -15,7 +15,7 @@ from jax.experimental.ode import odeint
 from jax.tree_util import Partial
 
 from kullback.families import Gaussian
-from kullback.geometry import Path, flow
+from kullback.geometry import Track, flow
 from kullback.plots import COLORS, panels, plot_flow, plot_levels, save
 
 NATURAL = {"color": COLORS["blue"], "label": "natural"}
@@ -58,7 +58,7 @@ def flow_in_deviation(F, p):
     tracks = jax.vmap(lambda start: odeint(lambda xi, t: -slope(xi), start, times))(mean_and_deviation(p))
     members = gaussians(tracks[..., 0], tracks[..., 1])
     values = jax.vmap(jax.vmap(F))(members)
-    return Path(members, values, jnp.broadcast_to(times, values.shape), jnp.zeros(len(values), bool))
+    return Track(members, values, jnp.broadcast_to(times, values.shape), jnp.zeros(len(values), bool))
 
 
 def draw_polynomial(axes, coefficients, starts, right, top, levels):

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
 
 from kullback.families import Gaussian, Ising, Poisson
-from kullback.geometry import Path, relative_entropy
+from kullback.geometry import Track, relative_entropy
 from kullback.plots import COLORS, panels, plot_balls, plot_flow, plot_levels, save
 
 TIMES = 60
@@ -21,7 +21,7 @@ TIMES = 60
 def path_of(members, at_boundary):
     shape = members.batch_shape
     times = np.broadcast_to(np.linspace(0, 1, shape[-1]), shape)
-    return Path(members, jnp.zeros(shape), jnp.asarray(times), jnp.asarray(at_boundary))
+    return Track(members, jnp.zeros(shape), jnp.asarray(times), jnp.asarray(at_boundary))
 
 
 @pytest.fixture

@@ -70,8 +70,8 @@ def _rest(alpha: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
 def _integral(of: Any, x: Array, step: Array) -> Array:
     """Return ∫ of(t) dt from x to x + step ≤ 1.5·x by Gauss quadrature."""
     nodes, weights = np.polynomial.legendre.leggauss(10)
-    nodes, weights = jnp.asarray((1 + nodes) / 2, x.dtype), jnp.asarray(weights / 2, x.dtype)
-    return step * (of(x[..., None] + nodes * step[..., None]) @ weights)
+    places = x[..., None] + jnp.asarray((1 + nodes) / 2, x.dtype) * step[..., None]
+    return step * (of(places) @ jnp.asarray(weights / 2, x.dtype))
 
 
 def _digamma_gap(x: Any, step: Any) -> Array:

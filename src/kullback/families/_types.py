@@ -1,12 +1,16 @@
 """What counts as an array here, and how a parameter becomes one."""
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax
 import numpy as np
 
-#: Families and models hold JAX arrays inside a computation and NumPy arrays outside of it.
-Numeric: TypeAlias = jax.Array | np.ndarray[Any, Any]
+# Families and models hold JAX arrays inside a computation and NumPy arrays outside of it. The parameters of
+# `np.ndarray` are for the type checker; checks at run time want the plain class.
+if TYPE_CHECKING:
+    Numeric: TypeAlias = jax.Array | np.ndarray[Any, Any]
+else:
+    Numeric = jax.Array | np.ndarray
 
 
 def as_parameter(value: Any) -> Numeric:

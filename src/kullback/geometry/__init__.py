@@ -12,14 +12,17 @@ from kullback.geometry._divergence import (
     jensen_shannon,
     relative_entropy,
 )
+from kullback.geometry._fisher_rao import exponential_map, fisher_rao_distance, logarithm_map
 from kullback.geometry._flow import flow
+from kullback.geometry._geodesic import geodesic
 from kullback.geometry._natural_gradient import estimate_natural_gradient, gradient, natural_gradient
 from kullback.geometry._optax import scale_by_natural_gradient
-from kullback.geometry._path import Path
+from kullback.geometry._retraction import retraction
+from kullback.geometry._track import Track
 
 __all__ = [
     "Estimate",
-    "Path",
+    "Track",
     "alpha_divergence",
     "bregman",
     "centroid",
@@ -27,11 +30,16 @@ __all__ = [
     "descend",
     "entropy",
     "estimate_natural_gradient",
+    "exponential_map",
+    "fisher_rao_distance",
     "flow",
+    "geodesic",
     "gradient",
     "jeffreys",
     "jensen_shannon",
+    "logarithm_map",
     "natural_gradient",
     "relative_entropy",
+    "retraction",
     "scale_by_natural_gradient",
 ]

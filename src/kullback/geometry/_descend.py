@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from kullback.families import Coordinates, ExponentialFamily, Kind
 from kullback.geometry._flow import Metric, velocity
 from kullback.geometry._natural_gradient import Objective
-from kullback.geometry._path import Path
+from kullback.geometry._track import Track
 
 _HALVINGS = 40
 
@@ -22,7 +22,7 @@ def descend(
     steps: int = 300,
     metric: Metric = "fisher",
     coordinates: Coordinates = "natural",
-) -> Path:
+) -> Track:
     """Take `steps` steps ξ ← ξ − λ∇̃F(ξ) (or −λ∇F(ξ) with the Euclidean metric) from p.
 
     A step that would leave the family, or not lower F, is halved until it does neither; the next one starts from
@@ -43,7 +43,7 @@ def descend(
     shape = (*starts.shape[:-1], steps + 1)
     members = p.kind.at(coordinates, vectors.reshape(*shape, -1))
     never = jnp.zeros(starts.shape[:-1], bool)
-    return Path(members, values.reshape(shape), times.reshape(shape), never)
+    return Track(members, values.reshape(shape), times.reshape(shape), never)
 
 
 def _descend(

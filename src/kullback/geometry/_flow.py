@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from kullback.families import Coordinates, ExponentialFamily, Kind
 from kullback.geometry._natural_gradient import Objective, gradient, natural_gradient
-from kullback.geometry._path import Path
+from kullback.geometry._track import Track
 
 Metric = Literal["fisher", "euclidean"]
 
@@ -38,13 +38,13 @@ def flow(
     until: float | Callable[[Any], Any] = 10.0,
     points: int = 200,
     tolerance: float = 1e-9,
-) -> Path:
+) -> Track:
     """Follow dξ/dt = −∇̃F(ξ), or −∇F(ξ) with the Euclidean metric, from p, by an adaptive Runge–Kutta method.
 
     `F` maps a distribution to a number, and is made smaller; to climb, pass −F. The natural flow is the same curve of
     distributions in all coordinates. The Euclidean flow is not, and can run into the boundary of the family, where
     it stops. `until` is a time, or a function of a member that says when to stop. A batched p starts one flow for
-    each member.
+    each member. `points` are evenly spaced in time, from 0 to where the flow stopped.
 
     >>> from kullback.families import Bernoulli
     >>> path = flow(lambda p: p.expectation[0], Bernoulli(0.5), until=3.0)
@@ -69,7 +69,7 @@ def flow(
         )
     members = p.kind.at(coordinates, vectors.reshape(*batch, points, -1))
     shape = (*batch, points)
-    return Path(members, values.reshape(shape), times.reshape(shape), left.reshape(batch))
+    return Track(members, values.reshape(shape), times.reshape(shape), left.reshape(batch))
 
 
 def _solve(
@@ -85,6 +85,7 @@ def _solve(
 ) -> tuple[Array, Array, Array, Array, Array]:
     import diffrax  # a third of a second, for flows only
 
+    @jax.jit  # traced once, however often the solver looks
     def look(vector: Array) -> tuple[Array, Bool[Array, ""]]:
         """Return the slope here, and whether this is a member with digits left for its slope."""
         member = kind.at(coordinates, vector)
@@ -122,8 +123,7 @@ def _solve(
         finish = solution.ts[-1]
         left = ~inside(solution.ys[-1])
         last = jnp.where(left, _last_inside(solution, inside, finish), finish)
-        times = jnp.linspace(0, last if stop is not None else horizon, points)
-        times = jnp.minimum(times, last)
+        times = jnp.linspace(0, last, points)
         vectors = jax.vmap(lambda t: jnp.where(t > 0, solution.evaluate(t), start))(times)
         values = jax.vmap(lambda vector: jnp.asarray(F(kind.at(coordinates, vector))))(vectors)
         failed = solution.result == diffrax.RESULTS.max_steps_reached

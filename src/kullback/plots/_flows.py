@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from kullback.families import Coordinates
-from kullback.geometry import Path
+from kullback.geometry import Track
 from kullback.plots._style import axes_or_new, name_axes
 
 _SYMBOLS = {"natural": r"\theta", "expectation": r"\eta", "source": r"\xi"}
@@ -18,7 +18,7 @@ _SHORT = 0.04
 
 
 def plot_flow(
-    path: Path,
+    path: Track,
     coordinates: Coordinates | Callable[[Any], Any] = "natural",
     axes: Axes | None = None,
     color: Any = None,

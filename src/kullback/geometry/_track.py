@@ -7,12 +7,11 @@ import jax
 from jaxtyping import Array, Bool, Float, Num
 
 
-class Path(eqx.Module):
+class Track(eqx.Module):
     """Where a flow or a descent went.
 
     Batched over the starts, then over time: `members` holds the distributions, `values` the objective there,
-    `times` the time at each. A path that stops early stays where it stopped. `at_boundary` says that it stopped
-    because it reached the boundary of the family.
+    `times` the time at each. `at_boundary` says that it stopped because it reached the boundary of the family.
     """
 
     members: Any
