@@ -9,7 +9,9 @@ import kullback
 
 
 def run(code):
-    return subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_import_is_lazy():

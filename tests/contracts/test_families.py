@@ -246,7 +246,9 @@ def test_fisher_is_the_hessian(family):
     identity = np.eye(c["theta"].shape[-1])
     np.testing.assert_allclose(c["natural"], c["hess psi"], rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(c["expectation"], c["hess phi"], rtol=1e-8, atol=1e-9)
-    np.testing.assert_allclose(c["natural"] @ c["expectation"], np.broadcast_to(identity, c["natural"].shape), atol=1e-9)
+    np.testing.assert_allclose(
+        c["natural"] @ c["expectation"], np.broadcast_to(identity, c["natural"].shape), atol=1e-9
+    )
     pulled = np.swapaxes(c["jacobian"], -1, -2) @ c["natural"] @ c["jacobian"]
     np.testing.assert_allclose(c["source"], pulled, rtol=1e-9, atol=1e-10)
 

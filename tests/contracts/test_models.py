@@ -83,9 +83,7 @@ def test_statistics_of_a_partition_merge_to_those_of_the_whole(case):
     _, start, batch = case
     whole, _ = start.expected_statistics(batch)
     cuts = [0, 1, 57, 400]
-    parts = [
-        start.expected_statistics(Batch(batch.values[a:b]))[0] for a, b in zip(cuts[:-1], cuts[1:], strict=True)
-    ]
+    parts = [start.expected_statistics(Batch(batch.values[a:b]))[0] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
     assert_same(parts[0].merge(parts[1]).merge(parts[2]), whole, rtol=1e-10)
     assert_same(parts[0].merge(parts[1].merge(parts[2])), whole, rtol=1e-10)
     assert_same(whole.merge(parts[0].scale(0.0)), whole, rtol=1e-12)
@@ -161,9 +159,7 @@ def test_padding_is_not_looked_at(case):
 def test_the_posterior_is_bayes_rule(case):
     model, _, batch = case
     labels = np.arange(3)
-    joint = np.stack(
-        [np.asarray(model.energy(batch.values, np.full(len(batch.values), h))) for h in labels], axis=-1
-    )
+    joint = np.stack([np.asarray(model.energy(batch.values, np.full(len(batch.values), h))) for h in labels], axis=-1)
     expected = np.exp(-joint) / np.exp(-joint).sum(axis=-1, keepdims=True)
     np.testing.assert_allclose(model.posterior(batch), expected, rtol=1e-9, atol=1e-14)
     np.testing.assert_allclose(model.log_likelihood(batch), np.log(np.exp(-joint).sum(axis=-1)), rtol=1e-10)

@@ -47,9 +47,7 @@ def integral(integrand, bounds):
 def test_alpha_divergence_is_its_integral(pair, bounds, alpha):
     p, q = pair
     log_p, log_q = (jax.jit(lambda x, m=m: m.log_prob(jnp.full(m.event_shape, x))) for m in pair)
-    overlap = integral(
-        lambda x: np.exp((1 - alpha) / 2 * float(log_p(x)) + (1 + alpha) / 2 * float(log_q(x))), bounds
-    )
+    overlap = integral(lambda x: np.exp((1 - alpha) / 2 * float(log_p(x)) + (1 + alpha) / 2 * float(log_q(x))), bounds)
     expected = 4 / (1 - alpha**2) * (1 - overlap)
     assert float(alpha_divergence(p, q, alpha)) == pytest.approx(expected, rel=1e-7)
 

@@ -52,9 +52,7 @@ def test_the_natural_flow_of_a_linear_objective_is_straight_in_natural_coordinat
     start = Gaussian([0.5], [[0.6]])
     path = flow(climb, start, coordinates="source", until=2.0, points=11)
     t = path.times[:, None]
-    np.testing.assert_allclose(
-        path.coordinates("natural"), start.natural - t * np.array([-1.0, 3.0]), rtol=1e-7
-    )
+    np.testing.assert_allclose(path.coordinates("natural"), start.natural - t * np.array([-1.0, 3.0]), rtol=1e-7)
     np.testing.assert_allclose(path.values, jax.vmap(climb)(path.members), rtol=1e-12)
 
 

@@ -63,10 +63,12 @@ def test_estimate_has_an_honest_standard_error():
     p = Gaussian([0.5], [[0.8]])
     # E[x⁴ + cos x] under N(m, s): in closed form, so the natural gradient is by autodiff
     exact = natural_gradient(
-        lambda p: p.mean[0] ** 4
-        + 6 * p.mean[0] ** 2 * p.covariance[0, 0]
-        + 3 * p.covariance[0, 0] ** 2
-        + jnp.cos(p.mean[0]) * jnp.exp(-p.covariance[0, 0] / 2),
+        lambda p: (
+            p.mean[0] ** 4
+            + 6 * p.mean[0] ** 2 * p.covariance[0, 0]
+            + 3 * p.covariance[0, 0] ** 2
+            + jnp.cos(p.mean[0]) * jnp.exp(-p.covariance[0, 0] / 2)
+        ),
         p,
     )
     draw = jax.jit(

@@ -36,9 +36,7 @@ class Beta(ExponentialFamily):
         alpha, beta = as_parameter(alpha), as_parameter(beta)
         check_positive("alpha", alpha)
         check_positive("beta", beta)
-        self.alpha, self.beta = (
-            (alpha, beta) if alpha.shape == beta.shape else tuple(jnp.broadcast_arrays(alpha, beta))
-        )
+        self.alpha, self.beta = (alpha, beta) if alpha.shape == beta.shape else tuple(jnp.broadcast_arrays(alpha, beta))
 
     @property
     def batch_shape(self) -> tuple[int, ...]:

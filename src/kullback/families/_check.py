@@ -79,8 +79,7 @@ def check_covariance(name: str, value: Numeric) -> None:
         smallest = np.linalg.eigvalsh(array)[..., 0]
         index = np.unravel_index(np.argmin(smallest), smallest.shape)
         raise ValueError(
-            f"{entry(name, tuple(index))} is not positive definite: "
-            f"its smallest eigenvalue is {smallest[index]:.3g}."
+            f"{entry(name, tuple(index))} is not positive definite: its smallest eigenvalue is {smallest[index]:.3g}."
         ) from None
 
 

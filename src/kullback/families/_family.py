@@ -33,9 +33,7 @@ class Kind(NamedTuple):
                 return self.family.from_natural(vector, **structure)
             case "expectation":
                 return self.family.from_expectation(vector, **structure)
-        raise ValueError(
-            f"coordinates is {coordinates!r}: it must be 'source', 'natural' or 'expectation'."
-        )
+        raise ValueError(f"coordinates is {coordinates!r}: it must be 'source', 'natural' or 'expectation'.")
 
     def __str__(self) -> str:
         fixed = "".join(f", {name}={value}" for name, value in self.structure)
@@ -188,9 +186,7 @@ class ExponentialFamily(ClosedFormModel):
                 return self._fisher_natural()
             case "expectation":
                 return self._fisher_expectation()
-        raise ValueError(
-            f"coordinates is {coordinates!r}: it must be 'source', 'natural' or 'expectation'."
-        )
+        raise ValueError(f"coordinates is {coordinates!r}: it must be 'source', 'natural' or 'expectation'.")
 
     @abc.abstractmethod
     def _fisher_source(self) -> Float[Array, "*batch d d"]: ...
@@ -204,9 +200,7 @@ class ExponentialFamily(ClosedFormModel):
     # --- a model with nothing hidden --------------------------------------------------------------------
 
     @abc.abstractmethod
-    def _gather(
-        self, batch: Batch, log_likelihood: Float[Array, "*batch"]
-    ) -> Statistics: ...
+    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> Statistics: ...
 
     @abc.abstractmethod
     def _own(self, mass: Float[Array, "*batch"]) -> Statistics: ...

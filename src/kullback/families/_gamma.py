@@ -38,9 +38,7 @@ class Gamma(ExponentialFamily):
         shape, rate = as_parameter(shape), as_parameter(rate)
         check_positive("shape", shape)
         check_positive("rate", rate)
-        self.shape, self.rate = (
-            (shape, rate) if shape.shape == rate.shape else tuple(jnp.broadcast_arrays(shape, rate))
-        )
+        self.shape, self.rate = (shape, rate) if shape.shape == rate.shape else tuple(jnp.broadcast_arrays(shape, rate))
 
     @property
     def batch_shape(self) -> tuple[int, ...]:

@@ -12,7 +12,18 @@ from kullback.families._batch import Batch
 from kullback.families._check import check_covariance, check_finite, check_ndim
 from kullback.families._excess import determinant_excess
 from kullback.families._family import ExponentialFamily, row_weight
-from kullback.families._linalg import apply, gram, log_determinant, outer, pack, pairs, unpack, whitener
+from kullback.families._linalg import (
+    apply,
+    gram,
+    log_determinant,
+    outer,
+    pack,
+    pairs,
+    solve_packed,
+    unpack,
+    whiten,
+    whitener,
+)
 from kullback.families._statistics import CentredStatistics, average, expand
 from kullback.families._types import Numeric, as_parameter
 
@@ -49,9 +60,7 @@ class Gaussian(ExponentialFamily):
         check_covariance("covariance", covariance)
         batch = np.broadcast_shapes(mean.shape[:-1], covariance.shape[:-2])
         self.mean = mean if mean.shape[:-1] == batch else jnp.broadcast_to(mean, (*batch, n))
-        self.covariance = (
-            covariance if covariance.shape[:-2] == batch else jnp.broadcast_to(covariance, (*batch, n, n))
-        )
+        self.covariance = covariance if covariance.shape[:-2] == batch else jnp.broadcast_to(covariance, (*batch, n, n))
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -72,10 +81,8 @@ class Gaussian(ExponentialFamily):
         return jnp.all(jnp.isfinite(self.mean), axis=-1) & definite
 
     def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
-        w = whitener(self.covariance)
-        z = apply(w, jnp.subtract(x, self.mean))
-        constant = self.mean.shape[-1] * np.log(2 * np.pi)
-        return -0.5 * (jnp.sum(jnp.square(z), axis=-1) + constant + log_determinant(w))
+        square, log_det = whiten(self.covariance, jnp.subtract(x, self.mean))
+        return -0.5 * (square + log_det + self.mean.shape[-1] * np.log(2 * np.pi))
 
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
         mean = jnp.asarray(self.mean)
@@ -92,8 +99,9 @@ class Gaussian(ExponentialFamily):
 
     @property
     def natural(self) -> Float[Array, "*batch d"]:
-        precision = gram(whitener(self.covariance))
-        return pack(apply(precision, jnp.asarray(self.mean)), -0.5 * precision)
+        n = self.mean.shape[-1]
+        flat = solve_packed(self.covariance, jnp.asarray(self.mean))
+        return jnp.where(np.arange(self.size) < n, flat, -0.5 * flat)
 
     @property
     def expectation(self) -> Float[Array, "*batch d"]:
@@ -108,8 +116,7 @@ class Gaussian(ExponentialFamily):
         shift, half = unpack(natural)
         precision = -2 * half
         check_covariance("the precision matrix", precision)
-        covariance = gram(whitener(precision))
-        return cls(apply(covariance, shift), covariance)
+        return cls(*unpack(solve_packed(precision, shift)))
 
     @classmethod
     def _from_expectation(cls, expectation: Numeric) -> Self:
@@ -118,10 +125,8 @@ class Gaussian(ExponentialFamily):
 
     @property
     def log_partition(self) -> Float[Array, "*batch"]:
-        w = whitener(self.covariance)
-        z = apply(w, jnp.asarray(self.mean))
-        constant = self.mean.shape[-1] * np.log(2 * np.pi)
-        return 0.5 * (jnp.sum(jnp.square(z), axis=-1) + constant + log_determinant(w))
+        square, log_det = whiten(self.covariance, jnp.asarray(self.mean))
+        return 0.5 * (square + log_det + self.mean.shape[-1] * np.log(2 * np.pi))
 
     @property
     def entropy(self) -> Float[Array, "*batch"]:

@@ -55,9 +55,7 @@ class Ising(ExponentialFamily):
         check_ndim("biases", biases, 1, "at least one axis, the last for the spins")
         n = biases.shape[-1]
         if n > LARGEST:
-            raise ValueError(
-                f"biases has {n} spins: enumeration stops at {LARGEST}. For more spins use a sampler."
-            )
+            raise ValueError(f"biases has {n} spins: enumeration stops at {LARGEST}. For more spins use a sampler.")
         self.interactions = _listed(interactions, n)
         m = len(self.interactions)
         couplings = np.zeros((*biases.shape[:-1], m)) if couplings is None else as_parameter(couplings)

@@ -3,6 +3,7 @@
 import functools
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.lax.linalg import triangular_solve
@@ -10,9 +11,13 @@ from jaxtyping import Array, Float
 
 from kullback.families._types import Numeric
 
-#: Up to this size a factorization is written out, entry by entry, for all matrices of the batch at once.
-#: LAPACK is called once for each matrix, and for small ones the call costs more than the arithmetic.
+#: Up to this size a factorization is written out, entry by entry, for all matrices of the batch at once. LAPACK is
+#: called once for each matrix, and for small ones the call costs more than the arithmetic.
 _WRITTEN_OUT = 6
+
+Entries = list[list[Any]]
+
+_barrier: Any = jax.lax.optimization_barrier  # it has no types
 
 
 def whitener(covariance: Float[Numeric, "*batch n n"]) -> Float[Array, "*batch n n"]:
@@ -20,27 +25,75 @@ def whitener(covariance: Float[Numeric, "*batch n n"]) -> Float[Array, "*batch n
     covariance = jnp.asarray(covariance)
     n = covariance.shape[-1]
     if n <= _WRITTEN_OUT:
-        return _small_whitener(covariance, n)
+        w = _whitener_entries(covariance)
+        zero = jnp.zeros(covariance.shape[:-2], covariance.dtype)
+        rows = [jnp.stack([w[i][j] if j <= i else zero for j in range(n)], axis=-1) for i in range(n)]
+        return jnp.stack(rows, axis=-2)
     factor = jnp.linalg.cholesky(covariance)
     identity = jnp.broadcast_to(jnp.eye(n, dtype=factor.dtype), factor.shape)
     return triangular_solve(factor, identity, left_side=True, lower=True)
 
 
-def _small_whitener(covariance: Float[Array, "*batch n n"], n: int) -> Float[Array, "*batch n n"]:
-    low: list[list[Any]] = [[None] * n for _ in range(n)]
-    inverse: list[list[Any]] = [[None] * n for _ in range(n)]
+def whiten(
+    covariance: Float[Numeric, "*batch n n"], vector: Float[Array, "... n"]
+) -> tuple[Float[Array, "..."], Float[Array, "*batch"]]:
+    """Return |Wv|² = vᵀΣ⁻¹v and log|Σ|, for vectors broadcast against the batch."""
+    covariance = jnp.asarray(covariance)
+    n = covariance.shape[-1]
+    if n > _WRITTEN_OUT:
+        matrix = whitener(covariance)
+        return jnp.sum(jnp.square(apply(matrix, vector)), axis=-1), log_determinant(matrix)
+    w = _whitener_entries(covariance)
+    rows = [sum(w[i][j] * vector[..., j] for j in range(i + 1)) for i in range(n)]
+    square: Any = sum(row * row for row in rows)
+    half: Any = sum(jnp.log(w[i][i]) for i in range(n))
+    return square, -2 * half
+
+
+def solve_packed(
+    covariance: Float[Numeric, "*batch n n"], vector: Float[Array, "*batch n"]
+) -> Float[Array, "*batch d"]:
+    """Return Σ⁻¹v and Σ⁻¹, flat, in the order of `pack`."""
+    covariance = jnp.asarray(covariance)
+    n = covariance.shape[-1]
+    if n > _WRITTEN_OUT:
+        precision = gram(whitener(covariance))
+        return pack(apply(precision, vector), precision)
+    w = _whitener_entries(covariance)
+
+    def entry(i: int, j: int) -> Any:
+        return sum(w[k][i] * w[k][j] for k in range(max(i, j), n))
+
+    upper = {(i, j): entry(i, j) for i in range(n) for j in range(i, n)}
+    solution = [sum(upper[min(i, j), max(i, j)] * vector[..., j] for j in range(n)) for i in range(n)]
+    diagonal = [upper[i, i] for i in range(n)]
+    above = [upper[int(i), int(j)] for i, j in zip(*pairs(n), strict=True)]
+    return jnp.stack(jnp.broadcast_arrays(*solution, *diagonal, *above), axis=-1)
+
+
+def _whitener_entries(covariance: Float[Array, "*batch n n"]) -> Entries:
+    """Return the entries of W on and below the diagonal, each an array over the batch.
+
+    A barrier after each column keeps the compiler from working out the earlier columns again for every later entry.
+    """
+    n = covariance.shape[-1]
+    low: Entries = [[None] * n for _ in range(n)]
+    w: Entries = [[None] * n for _ in range(n)]
     for j in range(n):
-        below = covariance[..., j, j] - sum(low[j][k] ** 2 for k in range(j))
-        inverse[j][j] = 1 / jnp.sqrt(below)
+        rest = covariance[..., j, j] - sum(low[j][k] ** 2 for k in range(j))
+        w[j][j] = 1 / jnp.sqrt(rest)
         for i in range(j + 1, n):
-            rest = covariance[..., i, j] - sum(low[i][k] * low[j][k] for k in range(j))
-            low[i][j] = rest * inverse[j][j]
+            low[i][j] = (covariance[..., i, j] - sum(low[i][k] * low[j][k] for k in range(j))) * w[j][j]
+        w[j][j], *column = _barrier([w[j][j], *(low[i][j] for i in range(j + 1, n))])
+        for i, value in enumerate(column, start=j + 1):
+            low[i][j] = value
     for j in range(n):
         for i in range(j + 1, n):
-            inverse[i][j] = -inverse[i][i] * sum(low[i][k] * inverse[k][j] for k in range(j, i))
-    zero = jnp.zeros(covariance.shape[:-2], covariance.dtype)
-    rows = [jnp.stack([zero if e is None else e for e in row], axis=-1) for row in inverse]
-    return jnp.stack(rows, axis=-2)
+            w[i][j] = -w[i][i] * sum(low[i][k] * w[k][j] for k in range(j, i))
+        column = _barrier([w[i][j] for i in range(j, n)])
+        for i, value in enumerate(column, start=j):
+            w[i][j] = value
+    return w
 
 
 def log_determinant(w: Float[Array, "*batch n n"]) -> Float[Array, "*batch"]:
@@ -82,8 +135,12 @@ def pack(vector: Any, matrix: Any, off_diagonal: float = 1.0) -> Float[Array, "*
     """Flatten (vector, symmetric matrix) as (vᵢ), (Mᵢᵢ), (off_diagonal·Mᵢⱼ) for i < j."""
     i, j = pairs(vector.shape[-1])
     matrix = jnp.asarray(matrix)
-    diagonal = jnp.diagonal(matrix, axis1=-2, axis2=-1)
-    return jnp.concatenate([jnp.asarray(vector), diagonal, off_diagonal * matrix[..., i, j]], axis=-1)
+    n = matrix.shape[-1]
+    # one gather from the flat matrix: much quicker than two from the square one
+    flat = matrix.reshape(*matrix.shape[:-2], n * n)
+    chosen = flat[..., np.concatenate([np.arange(n) * (n + 1), i * n + j])]
+    scale = np.concatenate([np.ones(n), np.full(len(i), off_diagonal)])
+    return jnp.concatenate([jnp.asarray(vector), chosen * jnp.asarray(scale, matrix.dtype)], axis=-1)
 
 
 def unpack(flat: Any, off_diagonal: float = 1.0) -> tuple[Float[Array, "*batch n"], Float[Array, "*batch n n"]]:

@@ -91,9 +91,7 @@ class Product(ExponentialFamily):
             raise ValueError(f"x has shape {x.shape}: the parts take {self.event_shape[0]} columns on the last axis.")
         cuts = np.cumsum([_columns(part) for part in self.parts])[:-1]
         pieces = jnp.split(x, cuts, axis=-1)
-        return [
-            piece if part.event_shape else piece[..., 0] for part, piece in zip(self.parts, pieces, strict=True)
-        ]
+        return [piece if part.event_shape else piece[..., 0] for part, piece in zip(self.parts, pieces, strict=True)]
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:

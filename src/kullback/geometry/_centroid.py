@@ -14,9 +14,7 @@ from kullback.geometry._divergence import check_same_kind
 Family = TypeVar("Family", bound=ExponentialFamily)
 
 
-def centroid(
-    members: Sequence[Family] | Family, weights: Any = None, kind: Literal["m", "e"] = "m"
-) -> Family:
+def centroid(members: Sequence[Family] | Family, weights: Any = None, kind: Literal["m", "e"] = "m") -> Family:
     """Return the member with the least weighted relative entropy to the others.
 
     - "m" minimizes Σ wᵢ D(pᵢ, c): the average of the expectation coordinates. This is the M-step of all learning here.

@@ -85,9 +85,7 @@ def _descend(
         zero = jnp.zeros_like(value)
         _, tracks = jax.lax.scan(move, (start, value, jnp.full_like(value, step), zero), None, length=steps)
         firsts = (start, value, zero)
-        return tuple(
-            jnp.concatenate([first[None], track]) for first, track in zip(firsts, tracks, strict=True)
-        )
+        return tuple(jnp.concatenate([first[None], track]) for first, track in zip(firsts, tracks, strict=True))
 
     vectors, values, times = jax.vmap(one)(starts)
     return vectors, values, times

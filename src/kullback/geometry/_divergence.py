@@ -41,9 +41,7 @@ def relative_entropy(p: Any, q: Any) -> Float[Array, "*batch"]:
     if isinstance(p, ClosedFormModel) and type(p) is type(q):
         own = p.own_statistics(Extent())
         return q.cross_entropy(own) - p.cross_entropy(own)
-    raise ValueError(
-        f"p and q must be of one family or model: p is a {type(p).__name__}, q is a {type(q).__name__}."
-    )
+    raise ValueError(f"p and q must be of one family or model: p is a {type(p).__name__}, q is a {type(q).__name__}.")
 
 
 def entropy(p: ExponentialFamily) -> Float[Array, "*batch"]:
@@ -61,9 +59,7 @@ def jeffreys(p: ExponentialFamily, q: ExponentialFamily) -> Float[Array, "*batch
     return relative_entropy(p, q) + relative_entropy(q, p)
 
 
-def bregman(
-    potential: Callable[[Array], Array], x: Float[Numeric, " d"], y: Float[Numeric, " d"]
-) -> Float[Array, ""]:
+def bregman(potential: Callable[[Array], Array], x: Float[Numeric, " d"], y: Float[Numeric, " d"]) -> Float[Array, ""]:
     """B_F(x, y) = F(x) − F(y) − ⟨∇F(y), x − y⟩ for a convex potential F.
 
     With ψ the log-partition, D(p, q) = B_ψ(θ_q, θ_p); with φ its conjugate, D(p, q) = B_φ(η_p, η_q).
@@ -100,9 +96,7 @@ def alpha_divergence(p: ExponentialFamily, q: ExponentialFamily, alpha: float) -
     return jnp.where(inside, -4 / (1 - alpha**2) * jnp.expm1(jnp.where(inside, log_integral, 0)), jnp.inf)
 
 
-def jensen_shannon(
-    p: ExponentialFamily, q: ExponentialFamily, key: Array | None = None, n: int = 100_000
-) -> Estimate:
+def jensen_shannon(p: ExponentialFamily, q: ExponentialFamily, key: Array | None = None, n: int = 100_000) -> Estimate:
     """JS(p, q) = ½D(p, m) + ½D(q, m) with m = ½p + ½q, between 0 and log 2.
 
     The mixture m is in no exponential family. Where the points can be listed (Bernoulli, Categorical, Ising) the sum

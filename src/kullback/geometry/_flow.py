@@ -18,9 +18,7 @@ Metric = Literal["fisher", "euclidean"]
 _LONGEST = 1e4
 
 
-def velocity(
-    F: Objective, p: ExponentialFamily, metric: Metric, coordinates: Coordinates
-) -> Float[Array, " d"]:
+def velocity(F: Objective, p: ExponentialFamily, metric: Metric, coordinates: Coordinates) -> Float[Array, " d"]:
     """Return −∇̃F (metric "fisher") or −∇F ("euclidean"): downhill, in these coordinates."""
     match metric:
         case "fisher":

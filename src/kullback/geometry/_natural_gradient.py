@@ -20,9 +20,7 @@ def gradient(F: Objective, p: ExponentialFamily, coordinates: Coordinates = "nat
     return jax.grad(lambda vector: F(kind.at(coordinates, vector)))(p.coordinates(coordinates))
 
 
-def natural_gradient(
-    F: Objective, p: ExponentialFamily, coordinates: Coordinates = "natural"
-) -> Float[Array, " d"]:
+def natural_gradient(F: Objective, p: ExponentialFamily, coordinates: Coordinates = "natural") -> Float[Array, " d"]:
     """∇̃F = I⁻¹∇F, the direction of steepest ascent of F at p, in these coordinates.
 
     No matrix is inverted. Natural and expectation coordinates are dual: ∇̃_θ F = ∇_η F and ∇̃_η F = ∇_θ F. In source
@@ -46,9 +44,7 @@ def natural_gradient(
     raise ValueError(f"coordinates is {coordinates!r}: it must be 'source', 'natural' or 'expectation'.")
 
 
-def estimate_natural_gradient(
-    f: Callable[[Any], Any], p: ExponentialFamily, key: Array, n: int = 1000
-) -> Estimate:
+def estimate_natural_gradient(f: Callable[[Any], Any], p: ExponentialFamily, key: Array, n: int = 1000) -> Estimate:
     """∇̃_θ E_p[f] = Cov(T, T)⁻¹ Cov(f, T), estimated from n points, with its standard error.
 
     `f` takes an array of points, one to a row, and returns their values; it need not be differentiable, nor written in
