@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kullback.families import Categorical, Dirichlet, DiagonalGaussian, Gamma, Gaussian, Poisson, Product
+from kullback.families import Categorical, DiagonalGaussian, Dirichlet, Gamma, Gaussian, Poisson, Product
 from kullback.models import Mixture
 
 K = 3

@@ -1,21 +1,26 @@
-"""The laws that every family obeys, checked against what cannot share a mistake with the closed forms."""
+"""The laws that every family obeys, checked against what cannot share a mistake with the closed forms.
+
+Functions are compiled one by one at the top and shared by the laws: members, moderate and extreme, have the same
+kind and shape, so each compiles once for each family.
+"""
 
 import copy
 import functools
 import pickle
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import mpmath as mp
 import numpy as np
 import pytest
-from contracts.families import CASES, flat, single
 
+from contracts.families import BATCH, CASES, single
+from contracts.quick import quick
 from kullback.families import REGISTRY, Batch, Extent
 
-BATCH = (2, 3)
 COORDINATES = ("source", "natural", "expectation")
+SIZES = ("moderate", "extreme")
+ROWS = 40
 
 
 @pytest.fixture(params=REGISTRY, ids=lambda family: family.__name__)
@@ -23,254 +28,300 @@ def family(request):
     return request.param
 
 
+@functools.cache
+def members(family, size="moderate", seed=0):
+    case = CASES[family]
+    return case.moderate(np.random.default_rng(seed), BATCH) if size == "moderate" else case.extreme()
+
+
 def test_every_registered_family_has_a_case():
     assert set(CASES) == set(REGISTRY)
     assert len(set(REGISTRY)) == len(REGISTRY)
 
 
-# --- members, and what is worked out once for several laws ----------------------------------------------------
+def test_extreme_members_are_of_the_same_kind(family):
+    assert members(family).kind == members(family, "extreme").kind
+    assert members(family).batch_shape == members(family, "extreme").batch_shape == BATCH
 
 
-@functools.cache
-def moderate(family, seed=0):
-    return CASES[family].moderate(np.random.default_rng(seed), BATCH)
+# --- what is asked of a family, compiled ----------------------------------------------------------------------
 
 
-@functools.cache
-def extreme(family):
-    return CASES[family].extreme()
+@functools.partial(quick, static_argnums=(0, 1))
+def at(kind, name, vector):
+    return kind.at(name, vector)
 
 
-def both(family):
-    return {"moderate": flat(moderate(family)), "extreme": extreme(family)}
+@quick
+def read(member):
+    """Everything that a member says of itself."""
+    return {
+        **{name: member.coordinates(name) for name in COORDINATES},
+        **{f"fisher {name}": member.fisher(name) for name in COORDINATES},
+        "interior": member.interior,
+        "log_partition": member.log_partition,
+        "dual_potential": member.dual_potential,
+        "entropy": member.entropy,
+    }
 
 
-def jacobian(kind, of, at, vectors):
-    """The derivatives of one coordinate system in another, for each row of a matrix of coordinates."""
-    return jax.vmap(jax.jacfwd(lambda v: kind.at(at, v).coordinates(of)))(vectors)
+@quick
+def of_points(member, x):
+    return {"log_prob": member.log_prob(x), "statistics": member.statistics(x)}
 
 
-@functools.cache
-def trips(family, size):
-    """Coordinates, all ways from one system through another and back, and the derivatives by the source."""
-    member = both(family)[size]
-    kind = member.kind
-
-    @jax.jit
-    def work(member):
-        here = {name: member.coordinates(name) for name in COORDINATES}
-        there = {}
-        for through in COORDINATES:
-            reached = kind.at(through, here[through])
-            there |= {(name, through): reached.coordinates(name) for name in COORDINATES}
-        for first, second in (("natural", "expectation"), ("expectation", "natural")):
-            reached = kind.at(second, kind.at(first, here[first]).coordinates(second))
-            there["round", first, second] = reached.source
-        slopes = {name: jacobian(kind, name, "source", here["source"]) for name in COORDINATES}
-        return here, there, slopes
-
-    return jax.tree.map(np.asarray, work(member))
+@quick
+def divergence(member, other):
+    return member.relative_entropy(other)
 
 
-def condition(here, slopes, of, through):
-    """How much a relative error in the coordinates `through` grows in those `of`, entry by entry.
-
-    Entry i is Σ_j |∂aᵢ/∂bⱼ|·|bⱼ|/|aᵢ|. It is componentwise since the coordinates of one member differ by up to
-    24 orders of magnitude: in a norm only the largest would be looked at.
-    """
-
-    def relative(name):
-        return slopes[name] * here["source"][..., None, :] / here[name][..., :, None]
-
-    both_ways = relative(of) @ np.linalg.inv(relative(through))
-    return np.sum(np.abs(both_ways), axis=-1)
+@quick
+def draw(member, key):
+    return member.sample(key, (4000,))
 
 
-@functools.cache
-def calculus(family):
-    """Potentials, metrics and their derivatives by autodiff, for the moderate members."""
-    member = flat(moderate(family))
-    kind = member.kind
-
-    @jax.jit
-    def work(member):
-        theta, eta = member.natural, member.expectation
-        psi = lambda t: kind.at("natural", t).log_partition  # noqa: E731
-        phi = lambda e: kind.at("expectation", e).dual_potential  # noqa: E731
-        return {
-            "theta": theta,
-            "eta": eta,
-            "psi": member.log_partition,
-            "phi": member.dual_potential,
-            "grad psi": jax.vmap(jax.grad(psi))(theta),
-            "grad phi": jax.vmap(jax.grad(phi))(eta),
-            "hess psi": jax.vmap(jax.hessian(psi))(theta),
-            "hess phi": jax.vmap(jax.hessian(phi))(eta),
-            "jacobian": jacobian(kind, "natural", "source", member.source),
-            **{name: member.fisher(name) for name in COORDINATES},
-        }
-
-    return jax.tree.map(np.asarray, work(member))
+@quick
+def gather(member, x, weight):
+    return member.expected_statistics(Batch(x, weight))[0]
 
 
-def assert_near(actual, expected, relative, name=""):
-    """Compare arrays entry by entry, against the largest entry of each trailing block when that is larger."""
-    np.testing.assert_allclose(actual, expected, rtol=relative, atol=relative, err_msg=name)
+@quick
+def own(member, mass):
+    return member.own_statistics(Extent(mass))
+
+
+@quick
+def nearest(member, statistics):
+    return member.maximize(statistics)
+
+
+@quick
+def merge(first, second):
+    return first.merge(second)
+
+
+@quick
+def scale(statistics, weight):
+    return statistics.scale(weight)
+
+
+@quick
+def cross_entropy(member, statistics):
+    return member.cross_entropy(statistics)
+
+
+@functools.partial(quick, static_argnums=(0,))
+def by_source(kind, source):
+    """Derivatives of natural and expectation coordinates by the source."""
+
+    def of(vector):
+        member = kind.at("source", vector)
+        return {"source": member.source, "natural": member.natural, "expectation": member.expectation}
+
+    return each(jax.jacfwd(of))(source)
+
+
+@functools.partial(quick, static_argnums=(0,))
+def by_expectation(kind, eta):
+    """Derivatives by the expectation: of source and natural coordinates (forward) and of φ (backward)."""
+
+    def of(vector):
+        member = kind.at("expectation", vector)
+        return {"source": member.source, "natural": member.natural}
+
+    slope = each(jax.grad(lambda v: kind.at("expectation", v).dual_potential))(eta)
+    return each(jax.jacfwd(of))(eta) | {"slope": slope}
+
+
+@functools.partial(quick, static_argnums=(0,))
+def by_natural(kind, theta):
+    """Gradient and Hessian of ψ."""
+    psi = lambda v: kind.at("natural", v).log_partition  # noqa: E731
+    return each(jax.grad(psi))(theta), each(jax.hessian(psi))(theta)
+
+
+def each(of):
+    """Map over both batch axes."""
+    return jax.vmap(jax.vmap(of))
+
+
+def same(first, second, relative=1e-10, absolute=1e-10, name=""):
+    assert jax.tree.structure(first) == jax.tree.structure(second)
+    for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True):
+        np.testing.assert_allclose(a, b, rtol=relative, atol=absolute, err_msg=name)
+
+
+def dot(first, second):
+    return np.sum(np.asarray(first) * np.asarray(second), axis=-1)
 
 
 # --- coordinates ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", ["moderate", "extreme"])
+def condition(member, of, through):
+    """How much a relative error in the coordinates `through` grows in those `of`, entry by entry.
+
+    Entry i is Σ_j |∂aᵢ/∂bⱼ|·|bⱼ|/|aᵢ|. It is componentwise since the coordinates of one member differ by up to
+    24 orders of magnitude: in a norm only the largest would be looked at.
+    """
+    here, slopes = read(member), by_source(member.kind, read(member)["source"])
+
+    def relative(name):
+        return np.asarray(slopes[name] * here["source"][..., None, :] / here[name][..., :, None])
+
+    return np.sum(np.abs(relative(of) @ np.linalg.inv(relative(through))), axis=-1)
+
+
+@pytest.mark.parametrize("size", SIZES)
 def test_coordinates_survive_the_way_through_any_others(family, size):
-    here, there, slopes = trips(family, size)
-    period = CASES[family].period
-    for (*way, last), reached in there.items():
-        if way[0] == "round":
-            name, passed = "source", (way[1], last)
-        else:
-            name, passed = way[0], (last,)
-        growth = 1 + sum(condition(here, slopes, name, through) for through in passed)
-        off = reached - here[name]
-        off = period(off) if name == "source" else off
-        assert np.all(np.abs(off) <= 1e-10 * growth * np.abs(here[name])), (name, passed)
-
-
-@pytest.mark.parametrize("size", ["moderate", "extreme"])
-def test_expectation_to_family_to_expectation(family, size):
-    here, there, _ = trips(family, size)
-    np.testing.assert_allclose(there["expectation", "expectation"], here["expectation"], rtol=1e-10)
-
-
-@pytest.mark.parametrize("size", ["moderate", "extreme"])
-def test_from_expectation_is_differentiable(family, size):
-    member = both(family)[size]
-    kind = member.kind
-
-    @jax.jit
-    def work(eta):
-        source = lambda e: kind.at("expectation", e).source  # noqa: E731
-        back = jax.vmap(jax.jacrev(source))(eta)
-        return jax.vmap(jax.jacfwd(source))(eta), back, jax.vmap(source)(eta)
-
-    here, _, slopes = trips(family, size)
-    forward, reverse, _ = (np.asarray(a) for a in work(here["expectation"]))
-    assert np.all(np.isfinite(forward))
-    # in units of the coordinates themselves, it is the inverse of the derivative of expectation by source
-    unit = lambda j: j * here["expectation"][:, None, :] / here["source"][:, :, None]  # noqa: E731
-    other = slopes["expectation"] * here["source"][:, None, :] / here["expectation"][:, :, None]
-    size = np.linalg.norm(unit(forward), axis=(-2, -1)) * np.linalg.norm(other, axis=(-2, -1))
-    off = np.abs(unit(forward) @ other - np.eye(other.shape[-1])).max(axis=(-2, -1))
-    assert np.all(off <= 1e-10 * size), (off, size)
-    apart = np.linalg.norm(unit(forward - reverse), axis=(-2, -1)) / np.linalg.norm(unit(forward), axis=(-2, -1))
-    assert np.all(apart <= 1e-10 * size)
-
-
-def answers(member, other, x):
-    """Everything that a family says of a member."""
-    kind = member.kind
-    eta = member.expectation
-    return {
-        "source": member.source,
-        "natural": member.natural,
-        "expectation": eta,
-        "interior": member.interior,
-        "log_partition": member.log_partition,
-        "dual_potential": member.dual_potential,
-        "entropy": member.entropy,
-        "relative_entropy": member.relative_entropy(other),
-        "log_prob": member.log_prob(x),
-        "energy": member.energy(x),
-        "statistics": member.statistics(x),
-        "from_source": kind.at("source", member.source).source,
-        "from_natural": kind.at("natural", member.natural).source,
-        "from_expectation": kind.at("expectation", eta).source,
-        **{f"fisher {name}": member.fisher(name) for name in COORDINATES},
+    member, kind = members(family, size), members(family, size).kind
+    here = read(member)
+    growth = {
+        (of, through): condition(member, of, through) for of in COORDINATES for through in COORDINATES
     }
 
+    def check(name, reached, excuse):
+        off = np.asarray(reached - here[name])
+        off = CASES[family].period(off) if name == "source" else off
+        worst = np.max(np.abs(off / here[name]) / excuse)
+        assert worst <= 1e-10, (name, worst)
 
-def test_batched_under_jit_and_vmap_alike(family):
-    member, other = moderate(family), moderate(family, 1)
-    x = np.asarray(jax.jit(lambda m: m.sample(jax.random.key(0)))(member))
-    assert x.shape == BATCH + member.event_shape
-    batched = eqx.filter_jit(answers)(member, other, x)
-    mapped = eqx.filter_jit(jax.vmap(jax.vmap(answers)))(member, other, x)
-    loop = jax.jit(answers)
-    for name, value in batched.items():
-        assert value.shape[:2] == BATCH
-        np.testing.assert_allclose(mapped[name], value, rtol=1e-11, atol=1e-13, err_msg=name)
-    for index in np.ndindex(*BATCH):
-        alone = loop(single(member, index), single(other, index), x[index])
-        for name, value in batched.items():
-            np.testing.assert_allclose(alone[name], value[index], rtol=1e-11, atol=1e-13, err_msg=name)
+    for through in COORDINATES:
+        there = read(at(kind, through, here[through]))
+        for name in COORDINATES:
+            check(name, there[name], 1 + growth[name, through])
+    for first, second in (("natural", "expectation"), ("expectation", "natural")):
+        between = read(at(kind, first, here[first]))
+        around = read(at(kind, second, between[second]))
+        check("source", around["source"], 1 + growth["source", first] + growth["source", second])
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_expectation_to_family_to_expectation(family, size):
+    member = members(family, size)
+    eta = read(member)["expectation"]
+    np.testing.assert_allclose(read(at(member.kind, "expectation", eta))["expectation"], eta, rtol=1e-10)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_from_expectation_is_differentiable(family, size):
+    """It is finite, and the inverse of the derivative the other way."""
+    member = members(family, size)
+    here = read(member)
+    slopes = by_expectation(member.kind, here["expectation"])
+    source, eta = np.asarray(here["source"]), np.asarray(here["expectation"])
+    unit = lambda j: np.asarray(j) * eta[..., None, :] / source[..., :, None]  # noqa: E731
+    there = unit(slopes["source"])
+    back = np.asarray(by_source(member.kind, here["source"])["expectation"])
+    back = back * source[..., None, :] / eta[..., :, None]
+    assert np.all(np.isfinite(there))
+    assert np.all(np.isfinite(slopes["slope"]))
+    norm = lambda j: np.linalg.norm(j, axis=(-2, -1))  # noqa: E731
+    assert np.all(norm(there @ back - np.eye(member.size)) <= 1e-10 * norm(there) * norm(back))
+
+
+def test_batched_under_jit_as_under_vmap(family):
+    member, other = members(family), members(family, seed=1)
+    x, kind = drawn(family), member.kind
+
+    @quick
+    @each
+    def alone(member, other, x):
+        return {
+            "read": read.__wrapped__(member),
+            "points": of_points.__wrapped__(member, x),
+            "divergence": member.relative_entropy(other),
+            **{name: kind.at(name, member.coordinates(name)).source for name in COORDINATES},
+        }
+
+    here = read(member)
+    batched = {
+        "read": here,
+        "points": jax.tree.map(lambda a: a[0], of_points(member, x)),
+        "divergence": divergence(member, other),
+        **{name: read(at(kind, name, here[name]))["source"] for name in COORDINATES},
+    }
+    same(alone(member, other, x[0]), batched, 1e-11, 1e-12)
+
+
+def test_eager_as_compiled(family):
+    """Outside of jit the parameters are checked as well; the numbers are the same, one member or many."""
+    member = members(family)
+    eta = read(member)["expectation"]
+    eager = family.from_expectation(np.asarray(eta)[1, 2], **dict(member.kind.structure))
+    assert eager.batch_shape == ()
+    assert eager.kind == member.kind
+    same(eager, single(at(member.kind, "expectation", eta), (1, 2)), 1e-11, 1e-13)
 
 
 def test_shapes(family):
-    member = moderate(family)
+    member = members(family)
     d = member.size
-    shape = jax.eval_shape(lambda m: answers(m, m, m.sample(jax.random.key(0))), member)
-    for name, value in shape.items():
-        ending = {"fisher": (d, d), "from": (d,), "statistics": (d,)}.get(name.replace("_", " ").split()[0], ())
-        ending = (d,) if name in COORDINATES else ending
+    shapes = jax.eval_shape(read.__wrapped__, member)
+    for name, value in shapes.items():
+        ending = (d, d) if name.startswith("fisher") else (d,) if name in COORDINATES else ()
         assert value.shape == BATCH + ending, name
     drawn = jax.eval_shape(lambda m: m.sample(jax.random.key(0), (5, 7)), member)
     assert drawn.shape == (5, 7) + BATCH + member.event_shape
+    points = jax.eval_shape(of_points.__wrapped__, member, drawn)
+    assert points["log_prob"].shape == (5, 7) + BATCH
+    assert points["statistics"].shape == (5, 7) + BATCH + (d,)
     rows = jax.eval_shape(lambda m, x: m.log_likelihood(Batch(x)), member, np.zeros((4, *member.event_shape)))
     assert rows.shape == (4, *BATCH)
-
-
-def test_eager_and_compiled_alike(family):
-    """Outside of jit the parameters are checked as well; the numbers are the same."""
-    member = moderate(family)
-    eager = type(member).from_expectation(member.expectation, **dict(member.kind.structure))
-    compiled = jax.jit(lambda m: m.kind.at("expectation", m.expectation))(member)
-    for a, b in zip(jax.tree.leaves(eager), jax.tree.leaves(compiled), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
-    assert eager.kind == member.kind
-    assert np.all(eager.interior)
 
 
 # --- potentials and metric ------------------------------------------------------------------------------------
 
 
 def test_legendre(family):
-    c = calculus(family)
-    product = np.sum(c["theta"] * c["eta"], axis=-1)
-    np.testing.assert_allclose(c["psi"] + c["phi"], product, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(c["grad psi"], c["eta"], rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(c["grad phi"], c["theta"], rtol=1e-9, atol=1e-10)
+    member = members(family)
+    here = read(member)
+    theta, eta = here["natural"], here["expectation"]
+    np.testing.assert_allclose(here["log_partition"] + here["dual_potential"], dot(theta, eta), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(by_natural(member.kind, theta)[0], eta, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(by_expectation(member.kind, eta)["slope"], theta, rtol=1e-9, atol=1e-10)
 
 
 def test_fisher_is_the_hessian(family):
-    c = calculus(family)
-    identity = np.eye(c["theta"].shape[-1])
-    np.testing.assert_allclose(c["natural"], c["hess psi"], rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(c["expectation"], c["hess phi"], rtol=1e-8, atol=1e-9)
-    np.testing.assert_allclose(
-        c["natural"] @ c["expectation"], np.broadcast_to(identity, c["natural"].shape), atol=1e-9
-    )
-    pulled = np.swapaxes(c["jacobian"], -1, -2) @ c["natural"] @ c["jacobian"]
-    np.testing.assert_allclose(c["source"], pulled, rtol=1e-9, atol=1e-10)
+    """Hess ψ; Hess φ, the derivative of ∇φ = θ; each the inverse of the other; and JᵀIJ in source coordinates."""
+    member = members(family)
+    here = read(member)
+    _, hessian = by_natural(member.kind, here["natural"])
+    dual = by_expectation(member.kind, here["expectation"])["natural"]
+    jacobian = np.asarray(by_source(member.kind, here["source"])["natural"])
+    natural, expectation = np.asarray(here["fisher natural"]), np.asarray(here["fisher expectation"])
+    size = np.linalg.cond(natural)[..., None, None]
+    within(natural, hessian, 1e-10)
+    within(expectation, dual, 1e-12 * size)
+    within(natural @ expectation, np.broadcast_to(np.eye(member.size), natural.shape), 1e-12 * size)
+    within(here["fisher source"], np.swapaxes(jacobian, -1, -2) @ natural @ jacobian, 1e-10)
 
 
-def test_fisher_is_symmetric_positive_definite(family):
-    c = calculus(family)
+def within(matrix, expected, relative):
+    """Compare matrices by their largest entry."""
+    largest = np.abs(np.asarray(expected)).max(axis=(-2, -1), keepdims=True)
+    assert np.all(np.abs(np.asarray(matrix) - np.asarray(expected)) <= relative * largest)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_fisher_is_symmetric_positive_definite(family, size):
+    """In units of their diagonals, so that extreme members count alike; the dual one is the inverse."""
+    here = read(members(family, size))
+    scaled = {}
     for name in COORDINATES:
-        np.testing.assert_allclose(c[name], np.swapaxes(c[name], -1, -2), rtol=1e-13, atol=1e-15, err_msg=name)
-        assert np.all(np.linalg.eigvalsh(c[name]) > 0), name
-
-
-def test_fisher_of_extreme_members(family):
-    """In units of their diagonals both matrices are inverses, up to their condition number."""
-    member = extreme(family)
-    natural, expectation = jax.jit(lambda m: (m.fisher("natural"), m.fisher("expectation")))(member)
-    unit = np.sqrt(np.diagonal(natural, axis1=-2, axis2=-1))
-    natural = natural / unit[:, :, None] / unit[:, None, :]
-    expectation = expectation * unit[:, :, None] * unit[:, None, :]
-    assert np.all(np.diagonal(expectation, axis1=-2, axis2=-1) > 0)
-    size = np.linalg.norm(natural, axis=(-2, -1)) * np.linalg.norm(expectation, axis=(-2, -1))
-    off = np.abs(natural @ expectation - np.eye(member.size)).max(axis=(-2, -1))
-    assert np.all(off <= 1e-10 * size), (off, size)
+        fisher = np.asarray(here[f"fisher {name}"])
+        diagonal = np.diagonal(fisher, axis1=-2, axis2=-1)
+        assert np.all(diagonal > 0), name
+        unit = np.sqrt(diagonal)
+        scaled[name] = fisher / unit[..., :, None] / unit[..., None, :]
+        np.testing.assert_allclose(scaled[name], np.swapaxes(scaled[name], -1, -2), atol=1e-13, err_msg=name)
+        floor = -1e-14 if size == "extreme" else 0  # a nearly singular matrix may round to the other side
+        assert np.all(np.linalg.eigvalsh(scaled[name]) > floor), name
+    unit = np.sqrt(np.diagonal(np.asarray(here["fisher natural"]), axis1=-2, axis2=-1))
+    inverse = np.asarray(here["fisher expectation"]) * unit[..., :, None] * unit[..., None, :]
+    growth = np.linalg.norm(scaled["natural"], axis=(-2, -1)) * np.linalg.norm(inverse, axis=(-2, -1))
+    off = np.abs(scaled["natural"] @ inverse - np.eye(unit.shape[-1])).max(axis=(-2, -1))
+    assert np.max(off / growth) <= 1e-10
 
 
 # --- the distribution -----------------------------------------------------------------------------------------
@@ -278,440 +329,350 @@ def test_fisher_of_extreme_members(family):
 
 def test_sums_over_all_points(family):
     """Mass, mean and covariance of the statistics, entropy and relative entropy, each by quadrature."""
-    member, other = moderate(family), moderate(family, 1)
+    member, other = members(family), members(family, seed=1)
     x, weight = CASES[family].rule(member)
+    here, points = read(member), of_points(member, x)
+    log_p, log_q = np.asarray(points["log_prob"]), np.asarray(of_points(other, x)["log_prob"])
+    mass = weight * np.exp(log_p)
+    away = np.broadcast_to(points["statistics"] - here["expectation"], (*mass.shape, member.size))
+    away = np.where(mass[..., None] > 0, away, 0)
+    close = functools.partial(np.testing.assert_allclose, rtol=1e-8, atol=1e-8)
+    close(mass.sum(axis=0), np.ones(BATCH), err_msg="mass")
+    close(np.sum(mass[..., None] * away, axis=0), np.zeros((*BATCH, member.size)), err_msg="mean")
+    second = np.moveaxis(mass[..., None] * away, 0, -1) @ np.moveaxis(away, 0, -2)
+    close(second, here["fisher natural"], err_msg="covariance")
+    seen = np.where(mass > 0, mass, 0)
+    close(np.sum(np.where(seen > 0, -seen * log_p, 0), axis=0), here["entropy"], err_msg="entropy")
+    ratio = np.sum(np.where(seen > 0, seen * (log_p - log_q), 0), axis=0)
+    close(ratio, divergence(member, other), err_msg="relative entropy")
 
-    @jax.jit
-    def work(member, other, x, weight):
-        log_p, log_q = member.log_prob(x), other.log_prob(x)
-        mass = weight * jnp.exp(log_p)
-        away = member.statistics(x) - member.expectation
-        second = jnp.einsum("p...,p...i,p...j->...ij", mass, away + 0 * mass[..., None], away + 0 * mass[..., None])
-        log_ratio = jnp.where(mass > 0, log_p - log_q, 0)
-        return (
-            (jnp.sum(mass, axis=0), jnp.ones(BATCH)),
-            (jnp.sum(mass[..., None] * away, axis=0), jnp.zeros(BATCH + (member.size,))),
-            (second, member.fisher("natural")),
-            (-jnp.sum(jnp.where(mass > 0, mass * log_p, 0), axis=0), member.entropy),
-            (jnp.sum(mass * log_ratio, axis=0), member.relative_entropy(other)),
-        )
 
-    names = ("mass", "mean", "covariance", "entropy", "relative entropy")
-    for name, (summed, closed) in zip(names, work(member, other, x, weight), strict=True):
-        np.testing.assert_allclose(summed, closed, rtol=1e-8, atol=1e-8, err_msg=name)
+@functools.cache
+def drawn(family, size="moderate"):
+    """A sample of each member."""
+    return np.asarray(draw(members(family, size), jax.random.key(3)))
 
 
 def test_log_prob_is_that_of_an_exponential_family(family):
     """What is left of log p − ⟨θ, T⟩ + ψ is the base measure, the same for all members."""
-    member, other = moderate(family), moderate(family, 1)
-
-    @jax.jit
-    def work(member, other):
-        x = member.sample(jax.random.key(1), (20,)).reshape(-1, 1, 1, *member.event_shape)
-        left = []
-        for m in (member, other):
-            left.append(m.log_prob(x) - jnp.sum(m.natural * m.statistics(x), axis=-1) + m.log_partition)
-        return jnp.stack(left)
-
-    left = np.moveaxis(work(member, other), 1, 0)  # points first
-    np.testing.assert_allclose(left, np.broadcast_to(left[:, :1, :1, :1], left.shape), rtol=1e-10, atol=1e-10)
+    x = drawn(family)
+    left = []
+    for member in (members(family), members(family, seed=1), members(family, seed=2)):
+        here, points = read(member), of_points(member, x)
+        left.append(points["log_prob"] - dot(here["natural"], points["statistics"]) + here["log_partition"])
+    np.testing.assert_allclose(left[1], left[0], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(left[2], left[0], rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("size", ["moderate", "extreme"])
-def test_log_prob_and_entropy_as_in_scipy(family, size):
+@pytest.mark.parametrize("size", SIZES)
+def test_log_prob_as_in_scipy(family, size):
     case = CASES[family]
-    if case.reference is None:
+    if case.reference is None or (size == "extreme" and not case.reference_for_extreme):
         return
-    member = both(family)[size]
-    x, log_prob, entropy, psi = jax.jit(
-        lambda m: (x := m.sample(jax.random.key(2), (8,)), m.log_prob(x), m.entropy, m.log_partition)
-    )(member)
-    for index in range(member.batch_shape[0]):
+    member = members(family, size)
+    here, x = read(member), drawn(family, size)
+    log_prob = np.asarray(of_points(member, x)["log_prob"])[:6]
+    terms = 1 + np.abs(here["log_partition"])  # digits are lost where −ψ and ⟨θ, T⟩ are large and nearly cancel
+    for index in np.ndindex(*BATCH):
         reference = case.reference(single(member, index))
-        of = reference.logpmf if hasattr(reference, "logpmf") and not hasattr(reference, "logpdf") else None
-        of = of or getattr(reference, "logpdf", None) or reference.logpmf
-        points = np.asarray(x)[:, index]
-        expected = of(points.T) if family.__name__ == "Dirichlet" else of(points)
-        # digits are lost where −ψ and ⟨θ, T⟩ are large and nearly cancel
-        terms = 1 + np.abs(psi[index])
-        np.testing.assert_allclose(log_prob[:, index], expected, rtol=1e-9, atol=1e-13 * terms, err_msg=str(index))
-        np.testing.assert_allclose(entropy[index], reference.entropy(), rtol=1e-8, atol=1e-8, err_msg=str(index))
+        points = x[(slice(6), *index)]
+        of = reference.logpdf if hasattr(reference, "logpdf") else reference.logpmf
+        expected = of(points.T if family.__name__ == "Dirichlet" else points)
+        np.testing.assert_allclose(
+            log_prob[(slice(None), *index)], expected, rtol=1e-9, atol=1e-12 * terms[index], err_msg=str(index)
+        )
+        if size == "moderate":
+            np.testing.assert_allclose(here["entropy"][index], reference.entropy(), rtol=1e-8, atol=1e-8)
 
 
 def test_samples_have_the_expected_statistics(family):
     """Averages over a sample lie within five standard errors of the expectation, and of the entropy."""
-    member = moderate(family)
-    n = 4000
-
-    @jax.jit
-    def work(member):
-        x = member.sample(jax.random.key(3), (n,))
-        log_p, t = member.log_prob(x), member.statistics(x)
-        error = jnp.sqrt(jnp.diagonal(member.fisher("natural"), axis1=-2, axis2=-1) / n)
-        z = (jnp.mean(t, axis=0) - member.expectation) / error
-        surprise = (jnp.mean(-log_p, axis=0) - member.entropy) / (jnp.std(log_p, axis=0) / np.sqrt(n) + 1e-12)
-        return z, surprise, jnp.all(jnp.isfinite(log_p))
-
-    z, surprise, finite = work(member)
-    assert finite
-    assert np.max(np.abs(z)) < 5
-    assert np.max(np.abs(surprise)) < 5
+    member, x = members(family), drawn(family)
+    here, points = read(member), of_points(member, x)
+    assert np.all(np.isfinite(points["log_prob"]))
+    error = np.sqrt(np.diagonal(np.asarray(here["fisher natural"]), axis1=-2, axis2=-1) / len(x))
+    assert np.max(np.abs(np.mean(points["statistics"], axis=0) - here["expectation"]) / error) < 5
+    error = np.std(points["log_prob"], axis=0) / np.sqrt(len(x))
+    assert np.max(np.abs(np.mean(-points["log_prob"], axis=0) - here["entropy"]) / (error + 1e-12)) < 5
 
 
 # --- extreme members in many digits ---------------------------------------------------------------------------
 
 
-def gradient(of, at):
+def slopes_in_many_digits(of, point):
     """The gradient of a function of mpmath numbers by differences."""
     slopes = []
-    for i, value in enumerate(at):
+    for i, value in enumerate(point):
         step = mp.mpf(10) ** -20 * (abs(value) if value else 1)
-        up, down = list(at), list(at)
+        up, down = list(point), list(point)
         up[i], down[i] = value + step, value - step
         slopes.append((of(up) - of(down)) / (2 * step))
     return slopes
 
 
 @functools.cache
-def in_many_digits(family):
-    """Potential, expectation, entropy and divergence to the next member, from the natural coordinates."""
-    case, member = CASES[family], extreme(family)
-    kind = member.kind
-    natural = np.asarray(jax.jit(lambda m: m.natural)(member))
-    found = []
+def exact(family):
+    """From the natural coordinates of extreme members: ψ, η, the entropy, and the divergence to the next one.
+
+    With each the size of the terms that it is a sum of: that is how far rounding reaches.
+    """
+    case, kind = CASES[family], members(family, "extreme").kind
+    natural = np.asarray(read(members(family, "extreme"))["natural"]).reshape(-1, kind.size)
+    found = {name: [] for name in ("psi", "eta", "entropy", "divergence", "terms", "apart")}
     with mp.workdps(80):
         theta = [[mp.mpf(float(t)) for t in row] for row in natural]
         psi = [case.log_partition(kind, row) for row in theta]
-        eta = [gradient(lambda t: case.log_partition(kind, t), row) for row in theta]
-        dot = lambda a, b: sum(x * y for x, y in zip(a, b, strict=True))  # noqa: E731
+        eta = [slopes_in_many_digits(lambda t: case.log_partition(kind, t), row) for row in theta]
         for i in range(len(theta)):
             j = (i + 1) % len(theta)
-            step = [b - a for a, b in zip(theta[i], theta[j], strict=True)]
-            base = None if case.log_base is None else case.log_base(kind, eta[i])
-            found.append(
-                {
-                    "psi": psi[i],
-                    "eta": eta[i],
-                    "entropy": None if base is None else psi[i] - dot(theta[i], eta[i]) - base,
-                    "divergence": psi[j] - psi[i] - dot(step, eta[i]),
-                    # the size of the terms above, which sets how far rounding can reach
-                    "terms": abs(psi[i]) + abs(psi[j]) + sum(abs(a * b) for a, b in zip(step, eta[i], strict=True)),
-                    "reach": abs(psi[i]) + sum(abs(a * b) for a, b in zip(theta[i], eta[i], strict=True)),
-                }
-            )
+            products = [a * b for a, b in zip(theta[i], eta[i], strict=True)]
+            base = mp.mpf(0) if case.log_base is None else case.log_base(kind, eta[i])
+            step = [(b - a) * e for a, b, e in zip(theta[i], theta[j], eta[i], strict=True)]
+            found["psi"].append(psi[i])
+            found["eta"].append(eta[i])
+            found["entropy"].append(psi[i] - sum(products) - base)
+            found["terms"].append(1 + abs(psi[i]) + sum(map(abs, products)) + abs(base))
+            found["divergence"].append(psi[j] - psi[i] - sum(step))
+            found["apart"].append(abs(psi[i]) + abs(psi[j]) + sum(map(abs, step)))
+        found = {name: np.array(values, dtype=float) for name, values in found.items()}
     return natural, found
 
 
-@functools.cache
-def of_extremes(family):
-    natural, _ = in_many_digits(family)
-    kind = extreme(family).kind
-
-    @jax.jit
-    def work(theta):
-        member, other = kind.at("natural", theta), kind.at("natural", jnp.roll(theta, -1, axis=0))
-        here = {"psi": member.log_partition, "eta": member.expectation, "entropy": member.entropy}
-        return here | {"divergence": member.relative_entropy(other)}
-
-    return jax.tree.map(np.asarray, work(natural))
+def test_extreme_members_in_many_digits(family):
+    natural, many = exact(family)
+    kind = members(family, "extreme").kind
+    member = at(kind, "natural", natural.reshape(*BATCH, -1))
+    here = {name: np.asarray(value).reshape(natural.shape[0], *value.shape[2:]) for name, value in read(member).items()}
+    growth = 1 + condition(member, "expectation", "natural").reshape(natural.shape)
+    assert np.max(np.abs(here["expectation"] / many["eta"] - 1) / growth) <= 1e-10
+    assert np.max(np.abs(here["log_partition"] - many["psi"]) / many["terms"]) <= 1e-11
+    if CASES[family].log_base is not None:
+        assert np.max(np.abs(here["entropy"] - many["entropy"]) / many["terms"]) <= 1e-11
 
 
-def test_extreme_expectation_and_log_partition(family):
-    _, exact = in_many_digits(family)
-    computed = of_extremes(family)
-    _, _, slopes = trips(family, "extreme")
-    here, _, _ = trips(family, "extreme")
-    growth = 1 + condition(here, slopes, "expectation", "natural")
-    for i, e in enumerate(exact):
-        eta = np.array([float(v) for v in e["eta"]])
-        assert np.all(np.abs(computed["eta"][i] - eta) <= 1e-12 * growth[i] * np.abs(eta)), i
-        assert abs(computed["psi"][i] - float(e["psi"])) <= 1e-13 * float(1 + e["reach"]), i
-
-
-def test_extreme_entropy(family):
-    if CASES[family].log_base is None:
-        return
-    _, exact = in_many_digits(family)
-    computed = of_extremes(family)
-    for i, e in enumerate(exact):
-        assert abs(computed["entropy"][i] - float(e["entropy"])) <= 1e-13 * float(1 + e["reach"]), i
-
-
-def test_extreme_relative_entropy(family):
-    """Members that are far apart: all digits but for the rounding of the largest term."""
-    _, exact = in_many_digits(family)
-    computed = of_extremes(family)["divergence"]
-    for i, e in enumerate(exact):
-        assert abs(computed[i] - float(e["divergence"])) <= 1e-13 * float(1 + e["terms"]), (i, computed[i], e)
+def test_relative_entropy_of_far_members_in_many_digits(family):
+    """As good as the difference of potentials in full precision, up to 1e-13 of its largest term."""
+    natural, many = exact(family)
+    kind = members(family, "extreme").kind
+    member = at(kind, "natural", natural.reshape(*BATCH, -1))
+    other = at(kind, "natural", np.roll(natural, -1, axis=0).reshape(*BATCH, -1))
+    found = np.asarray(divergence(member, other)).reshape(-1)
+    slack = 1e-10 * many["divergence"] + 1e-13 * many["apart"]
+    assert np.all(np.abs(found - many["divergence"]) <= slack), (found, many["divergence"])
 
 
 # --- relative entropy -----------------------------------------------------------------------------------------
 
 
 def test_relative_entropy_is_the_bregman_divergence(family):
-    member, other = moderate(family), moderate(family, 1)
-
-    @jax.jit
-    def work(member, other):
-        step = other.natural - member.natural
-        bregman = other.log_partition - member.log_partition - jnp.sum(step * member.expectation, axis=-1)
-        return member.relative_entropy(other), bregman, member.relative_entropy(member)
-
-    divergence, bregman, same = work(member, other)
-    assert np.all(divergence > 0)
-    np.testing.assert_allclose(divergence, bregman, rtol=1e-10, atol=1e-12)
-    assert np.all(same == 0)
-    assert np.all(jax.jit(lambda m: m.relative_entropy(m))(extreme(family)) == 0)
+    member, other = members(family), members(family, seed=1)
+    here, there = read(member), read(other)
+    step = np.asarray(there["natural"] - here["natural"])
+    bregman = there["log_partition"] - here["log_partition"] - dot(step, here["expectation"])
+    found = np.asarray(divergence(member, other))
+    assert np.all(found > 0)
+    np.testing.assert_allclose(found, bregman, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("size", ["moderate", "extreme"])
+@pytest.mark.parametrize("size", SIZES)
+def test_relative_entropy_of_equal_members_is_zero(family, size):
+    assert np.all(divergence(members(family, size), members(family, size)) == 0)
+
+
+@pytest.mark.parametrize("size", SIZES)
 def test_relative_entropy_of_close_members(family, size):
     """D(p, p+δ) / (½·δᵀIδ) tends to 1: nothing is lost when members are close."""
-    member = both(family)[size]
-    kind = member.kind
+    member = members(family, size)
+    here = read(member)
     rng = np.random.default_rng(5)
-    direction = rng.uniform(0.3, 1, (member.batch_shape[0], member.size))
-    direction *= rng.choice([-1, 1], direction.shape)
-    # extreme members are moved in natural coordinates and hold source parameters: that rounds the step itself
+    direction = rng.uniform(0.3, 1, here["natural"].shape) * rng.choice([-1, 1], here["natural"].shape)
+    error = 1 / np.sqrt(np.diagonal(np.asarray(here["fisher natural"]), axis1=-2, axis2=-1))
+    unit = np.minimum(error, np.abs(here["natural"]))
+    # members hold source parameters: there the step is known to the last digit. Extreme members are compared in
+    # natural coordinates, in which the last of several probabilities does not drown, and the step is rounded
     name, steps, slack = {
         "moderate": ("source", (1e-3, 1e-5, 1e-7), lambda step: 100 * step),
         "extreme": ("natural", (1e-4, 1e-6), lambda step: 1e-2),
     }[size]
-
-    @jax.jit
-    def work(member, step):
-        theta = member.natural
-        error = 1 / jnp.sqrt(jnp.diagonal(member.fisher("natural"), axis1=-2, axis2=-1))
-        size = jnp.minimum(error, jnp.maximum(jnp.abs(theta), 1))
-        near = kind.at("natural", theta + step * direction * size)
-        delta = near.coordinates(name) - member.coordinates(name)
-        quadratic = jnp.einsum("...i,...ij,...j->...", delta, member.fisher(name), delta) / 2
-        return member.relative_entropy(near), quadratic
-
     for step in steps:
-        divergence, quadratic = work(member, step)
-        np.testing.assert_allclose(divergence, quadratic, rtol=slack(step), err_msg=str(step))
+        near = at(member.kind, "natural", here["natural"] + step * direction * unit)
+        delta = np.asarray(read(near)[name] - here[name])
+        quadratic = np.einsum("...i,...ij,...j->...", delta, here[f"fisher {name}"], delta) / 2
+        np.testing.assert_allclose(divergence(member, near), quadratic, rtol=slack(step), err_msg=str(step))
 
 
 # --- a model with nothing hidden ------------------------------------------------------------------------------
-
-ROWS = 48
 
 
 @functools.cache
 def data(family):
     """Points from all members together, and weights for each point and member."""
-    member = moderate(family)
-    x = jax.jit(lambda m: m.sample(jax.random.key(7), (ROWS // 6,)))(member)
-    x = np.asarray(x).reshape(ROWS, *member.event_shape)
-    return x, np.random.default_rng(8).uniform(0.1, 1.0, (ROWS, *BATCH))
+    x = drawn(family)[: ROWS // 10].reshape(ROWS, *members(family).event_shape)
+    return x.astype(float), np.random.default_rng(8).uniform(0.1, 1.0, (ROWS, *BATCH))
 
 
-def statistics_of(member, x, weight):
-    return member.expected_statistics(Batch(x, weight))[0]
-
-
-def assert_same(first, second, relative=1e-10):
-    for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True):
-        np.testing.assert_allclose(a, b, rtol=relative, atol=relative)
+@quick
+def mean_log_prob(member, x, weight):
+    log_p = member.log_prob(x.reshape(ROWS, 1, 1, *member.event_shape))
+    return jnp.sum(weight * log_p, axis=0) / jnp.sum(weight, axis=0)
 
 
 def test_maximize_is_maximum_likelihood(family):
-    """There the gradient of the weighted log-likelihood vanishes; and the cross-entropy is least."""
-    member = moderate(family)
+    """There the gradient of the weighted log-likelihood in natural coordinates vanishes."""
+    member, (x, weight) = members(family), data(family)
+    best = nearest(member, gather(member, x, weight))
     kind = member.kind
 
-    @jax.jit
-    def work(member, x, weight):
-        nearest = member.maximize(statistics_of(member, x, weight))
-        rows = x.reshape(ROWS, 1, 1, *member.event_shape)
+    @quick
+    @jax.grad
+    def slope(theta):
+        return jnp.sum(mean_log_prob.__wrapped__(kind.at("natural", theta), x, weight))
 
-        def mean_log_prob(theta):
-            log_p = kind.at("natural", theta).log_prob(rows)
-            return jnp.sum(weight * log_p, axis=0) / jnp.sum(weight, axis=0)
-
-        slope = jax.grad(lambda theta: jnp.sum(mean_log_prob(theta)))(nearest.natural)
-        return slope, mean_log_prob(nearest.natural) - mean_log_prob(member.natural)
-
-    slope, gain = work(member, *data(family))
-    np.testing.assert_allclose(slope, 0, atol=1e-9)
-    assert np.all(gain > 0)
+    np.testing.assert_allclose(slope(read(best)["natural"]), 0, atol=1e-9)
+    assert np.all(mean_log_prob(best, x, weight) > mean_log_prob(member, x, weight))
 
 
-def test_merge_scale_and_unit(family):
-    member = moderate(family)
-
-    @jax.jit
-    def work(member, x, weight):
-        whole = statistics_of(member, x, weight)
-        parts = [statistics_of(member, x[i:j], weight[i:j]) for i, j in ((0, 7), (7, 30), (30, ROWS))]
-        a, b, c = parts
-        far = member.own_statistics(Extent(0.0))
-        return {
-            "left": (a.merge(b).merge(c), whole),
-            "right": (a.merge(b.merge(c)), whole),
-            "other order": (c.merge(a).merge(b), whole),
-            "unit of data": (whole.merge(statistics_of(member, x, 0 * weight)), whole),
-            "unit before": (statistics_of(member, x, 0 * weight).merge(whole), whole),
-            "own unit": (far.merge(whole), whole),
-            "own unit after": (whole.merge(far), whole),
-            "nothing": (far.merge(far), far),
-            "twice": (whole.merge(whole), whole.scale(2.0)),
-            "per member": (whole.scale(weight[0]).merge(whole.scale(1 - weight[0])), whole),
-            "weights": (statistics_of(member, x, 3 * weight), whole.scale(3.0)),
-        }
-
-    for name, (first, second) in work(member, *data(family)).items():
-        for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10, err_msg=name)
+def test_merge_and_scale(family):
+    member, (x, weight) = members(family), data(family)
+    whole = gather(member, x, weight)
+    rows = np.arange(ROWS).reshape(-1, 1, 1)
+    a, b, c = (gather(member, x, weight * ((rows >= i) & (rows < j))) for i, j in ((0, 7), (7, 30), (30, ROWS)))
+    nothing = gather(member, x, 0 * weight)
+    part = weight[0]
+    same(merge(merge(a, b), c), whole, name="from the left")
+    same(merge(a, merge(b, c)), whole, name="from the right")
+    same(merge(merge(c, a), b), whole, name="in another order")
+    same(merge(nothing, whole), whole, name="nothing before")
+    same(merge(whole, nothing), whole, name="nothing after")
+    same(merge(nothing, nothing), nothing, name="nothing twice")
+    same(merge(whole, whole), scale(whole, np.full(BATCH, 2.0)), name="twice")
+    same(merge(scale(whole, part), scale(whole, 1 - part)), whole, name="parts of the mass")
+    same(gather(member, x, 3 * weight), scale(whole, np.full(BATCH, 3.0)), name="weights")
 
 
 def test_zero_mass_is_the_unit_whatever_its_averages(family):
     """Statistics without mass leave the others as they are, to the last digit."""
-    member, extremes = moderate(family), extreme(family)
-    if extremes.kind != member.kind:
-        member = jax.tree.map(lambda leaf: leaf[::-1], extremes)
-
-    @jax.jit
-    def work(a, b):
-        mine, empty = a.own_statistics(Extent(2.0)), b.own_statistics(Extent(0.0))
-        return mine, empty.merge(mine), mine.merge(empty)
-
-    mine, before, after = work(extremes, jax.tree.map(lambda leaf: np.roll(leaf, 1, axis=0), extremes))
-    assert_same(after, mine, 1e-15)
-    for a, b in zip(jax.tree.leaves(before), jax.tree.leaves(mine), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-12)
+    member = members(family, "extreme")
+    mine = own(member, np.full(BATCH, 2.0))
+    empty = own(jax.tree.map(lambda leaf: leaf[::-1, ::-1].copy(), member), np.zeros(BATCH))
+    same(merge(mine, empty), mine, 1e-15, 0)
+    same(merge(empty, mine), mine, 1e-15, 0)
 
 
 def test_own_statistics_and_cross_entropy(family):
-    member, other = moderate(family), moderate(family, 1)
-
-    @jax.jit
-    def work(p, q, x, weight):
-        own = p.own_statistics(Extent(2.5))
-        from_data = statistics_of(p, x, weight)
-        rows = x.reshape(ROWS, 1, 1, *p.event_shape)
-        likelihood = [jnp.sum(weight * m.log_prob(rows), axis=0) for m in (p, q)]
-        divergence = p.relative_entropy(q)
-        return {
-            "the member itself": (p.maximize(own).source, p.source),
-            "mass": (own.mass, jnp.full(BATCH, 2.5)),
-            "relative entropy": (q.cross_entropy(own) - p.cross_entropy(own), 2.5 * divergence),
-            "data": (q.cross_entropy(from_data) - p.cross_entropy(from_data), likelihood[0] - likelihood[1]),
-            "log-likelihood": (from_data.log_likelihood, likelihood[0]),
-            "rows": (jnp.sum(weight * p.log_likelihood(Batch(x)), axis=0), likelihood[0]),
-            "prior": (p.maximize(from_data, own).source, p.maximize(from_data.merge(own)).source),
-        }
-
-    for name, (actual, expected) in work(member, other, *data(family)).items():
-        np.testing.assert_allclose(actual, expected, rtol=1e-10, atol=1e-10, err_msg=name)
+    p, q, (x, weight) = members(family), members(family, seed=1), data(family)
+    mass = np.full(BATCH, 2.5)
+    mine, theirs = own(p, mass), gather(p, x, weight)
+    close = functools.partial(np.testing.assert_allclose, rtol=1e-10, atol=1e-10)
+    close(mine.mass, mass)
+    same(nearest(p, mine), p, name="the member itself")
+    same(nearest(q, mine), p, name="from another member")
+    close(cross_entropy(q, mine) - cross_entropy(p, mine), 2.5 * divergence(p, q))
+    total = weight.sum(axis=0)
+    likelihood = [total * mean_log_prob(m, x, weight) for m in (p, q)]
+    close(cross_entropy(q, theirs) - cross_entropy(p, theirs), likelihood[0] - likelihood[1])
+    close(theirs.log_likelihood, likelihood[0])
+    close(theirs.mass, total)
+    with_prior = quick(lambda m, s, prior: m.maximize(s, prior))(p, theirs, mine)
+    same(with_prior, nearest(p, merge(theirs, mine)), name="prior")
 
 
 def test_padding_and_empty_members(family):
     """Rows of weight 0 are never looked at, and a member without mass stays as it is."""
-    member = moderate(family)
-    x, weight = data(family)
+    member, (x, weight) = members(family), data(family)
     absurd = np.array([np.nan, np.inf, -1e300, 0.5]).reshape(4, *(1,) * (x.ndim - 1))
-    padded = np.concatenate([x.astype(float), np.broadcast_to(absurd, (4, *x.shape[1:]))])
-    padding = np.concatenate([weight, np.zeros((4, *BATCH))])
+    padded = np.concatenate([x[:-4], np.broadcast_to(absurd, (4, *x.shape[1:]))])
+    weight = weight * (np.arange(ROWS) < ROWS - 4).reshape(-1, 1, 1)
+    plain = gather(member, x, weight)
+    same(gather(member, padded, weight), plain, 0, 0)
+    same(gather(member, padded, weight[:, 0, 0]), gather(member, x, np.tile(weight[:, :1, :1], (1, *BATCH))), 1e-13)
 
-    @jax.jit
-    def work(member, x, weight):
-        found = statistics_of(member, x, weight)
-        one = statistics_of(member, x, weight[:, 0, 0])
-        return found, member.maximize(found), one
-
-    assert_same(work(member, padded, padding), work(member, x.astype(float), weight), 1e-13)
-
-    hole = weight.copy()
-    hole[:, 0, 1] = 0
-    _, nearest, _ = work(member, padded, np.concatenate([hole, np.zeros((4, *BATCH))]))
-    _, full, _ = work(member, x.astype(float), weight)
-    for new, old, whole in zip(*map(jax.tree.leaves, (nearest, member, full)), strict=True):
+    weight[:, 0, 1] = 0
+    kept = nearest(member, gather(member, padded, weight))
+    full = nearest(member, plain)
+    for new, old, whole in zip(*map(jax.tree.leaves, (kept, member, full)), strict=True):
         np.testing.assert_array_equal(new[0, 1], old[0, 1])
         np.testing.assert_allclose(new[1], whole[1], rtol=1e-13)
 
 
 def test_padding_does_not_reach_gradients(family):
-    """The log-likelihood that the statistics carry can be differentiated when rows are padded with NaN."""
-    member = moderate(family)
-    x, weight = data(family)
-    x = np.where(np.arange(ROWS).reshape(-1, *(1,) * (x.ndim - 1)) < ROWS - 3, x, np.nan)
-    weight = np.where(np.arange(ROWS).reshape(-1, 1, 1) < ROWS - 3, weight, 0)
-    slope = jax.jit(jax.grad(lambda m: jnp.sum(statistics_of(m, x, weight).log_likelihood)))(member)
+    """The log-likelihood of padded data can be differentiated."""
+    member, (x, weight) = members(family), data(family)
+    last = np.arange(ROWS) >= ROWS - 3
+    x = np.where(last.reshape(-1, *(1,) * (x.ndim - 1)), np.nan, x)
+    weight = np.where(last.reshape(-1, 1, 1), 0, weight)
+    slope = quick(jax.grad(lambda m: jnp.sum(gather.__wrapped__(m, x, weight).log_likelihood)))(member)
     assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(slope))
 
 
 def test_nothing_is_hidden(family):
-    member = moderate(family)
-    x, _ = data(family)
+    member, (x, _) = members(family), data(family)
     assert member.posterior(Batch(x)) is None
-    assert member.aligned_to(moderate(family, 1)) is member
+    assert member.aligned_to(members(family, seed=1)) is member
 
 
 # --- precision and borders ------------------------------------------------------------------------------------
 
 
-def test_float32_stays_float32(family):
-    member = jax.tree.map(lambda leaf: np.asarray(leaf, np.float32), moderate(family))
-    x = np.asarray(data(family)[0])
-    x = x.astype(np.float32) if np.issubdtype(x.dtype, np.floating) else x
-
-    def work(member, x):
-        point = x[0]
-        drawn = member.sample(jax.random.key(0))
-        return answers(member, member, point) | {
-            "sample": drawn if jnp.issubdtype(drawn.dtype, jnp.floating) else jnp.float32(0),
-            **{f"member from {name}": member.kind.at(name, member.coordinates(name)) for name in COORDINATES},
-        }
-
-    found = jax.eval_shape(work, member, x)
-    wrong = {
-        name: [str(leaf.dtype) for leaf in jax.tree.leaves(value)]
+def wrong_types(found):
+    return {
+        name: sorted({str(leaf.dtype) for leaf in jax.tree.leaves(value)} - {"float32", "bool"})
         for name, value in found.items()
         if any(leaf.dtype not in (jnp.float32, bool) for leaf in jax.tree.leaves(value))
     }
-    assert wrong == {}
+
+
+def test_float32_stays_float32(family):
+    member = jax.tree.map(lambda leaf: np.asarray(leaf, np.float32), members(family))
+
+    def work(member):
+        x = member.sample(jax.random.key(0))
+        floats = jnp.issubdtype(x.dtype, jnp.floating)
+        return {
+            **read.__wrapped__(member),
+            **of_points.__wrapped__(member, x.astype(jnp.float32) if floats else x),
+            "sample": x if floats else jnp.float32(0),
+            "relative_entropy": member.relative_entropy(member),
+            **{f"from {name}": member.kind.at(name, member.coordinates(name)) for name in COORDINATES},
+        }
+
+    assert wrong_types(jax.eval_shape(work, member)) == {}
 
 
 def test_float32_statistics_stay_float32(family):
-    member = jax.tree.map(lambda leaf: np.asarray(leaf, np.float32), moderate(family))
-    x, weight = data(family)
-    x = x.astype(np.float32) if np.issubdtype(x.dtype, np.floating) else x
+    member = jax.tree.map(lambda leaf: np.asarray(leaf, np.float32), members(family))
+    x, weight = (a.astype(np.float32) for a in data(family))
 
     def work(member, x, weight):
-        found = statistics_of(member, x, weight)
-        own = member.own_statistics(Extent(np.float32(2)))
-        nearest = member.maximize(found, own)
-        return {"data": found, "own": own, "nearest": nearest, "cross-entropy": member.cross_entropy(found)}
+        theirs = gather.__wrapped__(member, x, weight)
+        mine = member.own_statistics(Extent(np.float32(2)))
+        return {
+            "data": theirs,
+            "own": mine,
+            "nearest": member.maximize(theirs),
+            "merged": theirs.merge(mine).scale(0.5),
+            "cross-entropy": member.cross_entropy(theirs),
+        }
 
-    found = jax.eval_shape(work, member, x, weight.astype(np.float32))
-    wrong = {
-        name: [str(leaf.dtype) for leaf in jax.tree.leaves(value)]
-        for name, value in found.items()
-        if any(leaf.dtype != jnp.float32 for leaf in jax.tree.leaves(value))
-    }
-    assert wrong == {}
+    assert wrong_types(jax.eval_shape(work, member, x, weight)) == {}
 
 
 def test_numpy_leaves_keep_their_digits_outside_of_64_bit_mode(family):
     with jax.enable_x64(False):
         member = CASES[family].moderate(np.random.default_rng(0), BATCH)
-        copies = [copy.deepcopy(member), pickle.loads(pickle.dumps(member)), member]
+        copies = [member, copy.deepcopy(member), pickle.loads(pickle.dumps(member))]
     for other in copies:
         assert other.kind == member.kind
-        for leaf, kept in zip(jax.tree.leaves(other), jax.tree.leaves(moderate(family)), strict=True):
+        for leaf, kept in zip(jax.tree.leaves(other), jax.tree.leaves(members(family)), strict=True):
             assert isinstance(leaf, np.ndarray)
             assert leaf.dtype == np.float64
             np.testing.assert_array_equal(leaf, kept)
 
 
 def test_statistics_pickle_and_copy(family):
-    member = moderate(family)
-    found = jax.tree.map(np.asarray, jax.jit(statistics_of)(member, *data(family)))
+    found = jax.tree.map(np.asarray, gather(members(family), *data(family)))
     for other in (copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
-        assert jax.tree.structure(other) == jax.tree.structure(found)
-        assert_same(other, found, 0)
+        same(other, found, 0, 0)
 
 
 # --- the boundary ---------------------------------------------------------------------------------------------
@@ -719,39 +680,38 @@ def test_statistics_pickle_and_copy(family):
 
 def test_boundary(family):
     """Members without natural coordinates say so, and answer everything else."""
-    make = CASES[family].boundary
-    if make is None:
+    case = CASES[family]
+    if case.boundary is None:
         return
-    member = make()
-    for ask in (
-        lambda: member.natural,
-        lambda: member.fisher("natural"),
-        lambda: member.dual_potential,
-    ):
+    member = case.boundary()
+    for ask in (lambda: member.natural, lambda: member.fisher("natural"), lambda: member.dual_potential):
         with pytest.raises(ValueError, match="natural coordinates do not exist"):
             ask()
 
-    inside = jax.tree.map(lambda leaf: np.full_like(leaf, 1 / np.shape(leaf)[-1]), member)
-    x, weight = jax.tree.map(jnp.asarray, CASES[family].rule(member))
+    inside = jax.tree.map(lambda leaf: np.full_like(leaf, 1 / max(np.shape(leaf)[-1], 2)), member)
+    x, weight = case.rule(member)
 
-    @jax.jit
+    @quick
     def work(member, inside):
-        log_p = member.log_prob(x)
-        mass = weight * jnp.exp(log_p)
-        surprise = jnp.sum(jnp.where(mass > 0, -mass * log_p, 0), axis=0)
-        apart = jnp.sum(jnp.where(mass > 0, mass * (log_p - inside.log_prob(x)), 0), axis=0)
-        return {
-            "mass": (jnp.sum(mass, axis=0), jnp.ones(member.batch_shape)),
-            "mean": (jnp.sum(mass[..., None] * member.statistics(x), axis=0), member.expectation),
-            "entropy": (surprise, member.entropy),
-            "divergence": (apart, member.relative_entropy(inside)),
-            "itself": (jnp.zeros(member.batch_shape), member.relative_entropy(member)),
-            "outside": (member.interior, jnp.zeros(member.batch_shape, bool)),
-            "source": (member.kind.at("source", member.source).source, member.source),
-            "expectation": (member.kind.at("expectation", member.expectation).source, member.source),
-            "own": (member.maximize(member.own_statistics(Extent(1.0))).source, member.source),
-        }
+        p = {"log_prob": member.log_prob(x), "statistics": member.statistics(x)}
+        for name in ("source", "expectation"):
+            p |= {name: member.coordinates(name), f"from {name}": member.kind.at(name, member.coordinates(name)).source}
+        p |= {"entropy": member.entropy, "interior": member.interior, "log_q": inside.log_prob(x)}
+        p |= {"own": member.maximize(member.own_statistics(Extent(1.0))).source}
+        pairs = ((member, inside), (inside, member), (member, member))
+        return p | {"divergence": jnp.stack([a.relative_entropy(b) for a, b in pairs])}
 
-    for name, (expected, actual) in work(member, inside).items():
-        np.testing.assert_allclose(actual, expected, rtol=1e-10, atol=1e-12, err_msg=name)
-    assert np.all(inside.relative_entropy(member) == np.inf)
+    found = jax.tree.map(np.asarray, work(member, inside))
+    mass = weight * np.exp(found["log_prob"])
+    log_p, log_q = (np.where(mass > 0, found[name], 0) for name in ("log_prob", "log_q"))
+    close = functools.partial(np.testing.assert_allclose, rtol=1e-9, atol=1e-12)
+    close(mass.sum(axis=0), 1)
+    close(np.sum(mass[..., None] * found["statistics"], axis=0), found["expectation"])
+    close(-np.sum(mass * log_p, axis=0), found["entropy"])
+    there, back, itself = found["divergence"]
+    close(np.sum(mass * (log_p - log_q), axis=0), there)
+    assert np.all(back == np.inf)
+    assert np.all(itself == 0)
+    assert not np.any(found["interior"])
+    for name in ("from source", "from expectation", "own"):
+        close(found[name], found["source"])

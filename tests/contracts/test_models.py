@@ -1,13 +1,14 @@
 """The laws that hold for every model, with every algorithm."""
 
+import itertools
 import pickle
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from contracts.models import CASES
 
+from contracts.models import CASES
 from kullback.families import Batch, Extent
 from kullback.geometry import relative_entropy
 from kullback.learning import combine, em, em_step, online_em_step
@@ -83,7 +84,7 @@ def test_statistics_of_a_partition_merge_to_those_of_the_whole(case):
     _, start, batch = case
     whole, _ = start.expected_statistics(batch)
     cuts = [0, 1, 57, 400]
-    parts = [start.expected_statistics(Batch(batch.values[a:b]))[0] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    parts = [start.expected_statistics(Batch(batch.values[a:b]))[0] for a, b in itertools.pairwise(cuts)]
     assert_same(parts[0].merge(parts[1]).merge(parts[2]), whole, rtol=1e-10)
     assert_same(parts[0].merge(parts[1].merge(parts[2])), whole, rtol=1e-10)
     assert_same(whole.merge(parts[0].scale(0.0)), whole, rtol=1e-12)

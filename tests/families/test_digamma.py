@@ -8,6 +8,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from contracts.quick import quick
 from kullback.families._digamma import (
     dirichlet_concentration,
     dirichlet_slack,
@@ -51,7 +52,7 @@ def test_inverse_digamma():
     y = np.array([many_digits(mp.digamma)(x) for x in RANGE])
     # an error of one unit in the last place of y moves x by |y|/(x·ψ′(x)) units
     growth = 1 + np.abs(y) / (RANGE * np.asarray(trigamma(RANGE)))
-    x, slope = jax.jit(lambda y: (inverse_digamma(y), jax.vmap(jax.grad(inverse_digamma))(y)))(y)
+    x, slope = quick(lambda y: (inverse_digamma(y), jax.vmap(jax.grad(inverse_digamma))(y)))(y)
     assert np.all(np.abs(x - RANGE) <= 1e-14 * growth * RANGE)
     np.testing.assert_allclose(slope, [1 / many_digits(lambda x: mp.polygamma(1, x))(x) for x in RANGE], rtol=1e-12)
 
@@ -59,12 +60,12 @@ def test_inverse_digamma():
 def test_gamma_shape():
     """The equation is as well conditioned as can be: the relative errors of s and of k are alike."""
     s = np.array([many_digits(lambda k: mp.log(k) - mp.digamma(k))(k) for k in RANGE])
-    np.testing.assert_allclose(jax.jit(gamma_shape)(s), RANGE, rtol=1e-10)
+    np.testing.assert_allclose(quick(gamma_shape)(s), RANGE, rtol=1e-10)
 
 
 def test_gamma_shape_slope():
     s = np.array([many_digits(lambda k: mp.log(k) - mp.digamma(k))(k) for k in RANGE])
-    slope = jax.jit(jax.vmap(jax.grad(gamma_shape)))(s)
+    slope = quick(jax.vmap(jax.grad(gamma_shape)))(s)
     exact = [many_digits(lambda k: 1 / (1 / k - mp.polygamma(1, k)))(k) for k in RANGE]
     np.testing.assert_allclose(slope, exact, rtol=1e-8)
 
@@ -85,7 +86,7 @@ def concentrations(k):
 def test_log_means(k):
     alpha = concentrations(k)
     exact = np.array([exact_log_means(row) for row in alpha])
-    np.testing.assert_allclose(jax.jit(log_means)(alpha), exact, rtol=1e-13)
+    np.testing.assert_allclose(quick(log_means)(alpha), exact, rtol=1e-13)
 
 
 @pytest.mark.parametrize("k", [2, 5])
@@ -93,7 +94,7 @@ def test_dirichlet_slack(k):
     """It is a small difference of large numbers: what is asked is 1e-10 of the sum of the numbers' gaps."""
     alpha = concentrations(k)
     exact = np.array([exact_slack(row) for row in alpha])
-    np.testing.assert_allclose(jax.jit(dirichlet_slack)(alpha)[:, 0], exact, rtol=1e-8)
+    np.testing.assert_allclose(quick(dirichlet_slack)(alpha)[:, 0], exact, rtol=1e-8)
 
 
 @pytest.mark.parametrize("k", [2, 5])
@@ -101,7 +102,7 @@ def test_dirichlet_concentration(k):
     """From exact means of logarithms, with the errors that the rounding of those means excuses."""
     alpha = concentrations(k)
     eta = np.array([exact_log_means(row) for row in alpha])
-    found, back, slope = jax.jit(
+    found, back, slope = quick(
         lambda e: (
             a := dirichlet_concentration(e),
             log_means(a),
@@ -132,7 +133,7 @@ def exact_growth(alpha):
 def test_slope_of_dirichlet_concentration():
     alpha = concentrations(3)
     eta = np.array([exact_log_means(row) for row in alpha])
-    slope = np.asarray(jax.jit(jax.vmap(jax.jacfwd(dirichlet_concentration)))(eta))
+    slope = np.asarray(quick(jax.vmap(jax.jacfwd(dirichlet_concentration)))(eta))
     unit = np.sqrt(np.asarray(trigamma(alpha)))
     fisher = np.eye(3) - np.asarray(trigamma(alpha.sum(-1)))[:, None, None] / unit[:, :, None] / unit[:, None, :]
     scaled = slope * unit[:, :, None] * unit[:, None, :]
@@ -142,5 +143,5 @@ def test_slope_of_dirichlet_concentration():
 
 def test_many_categories():
     alpha = np.random.default_rng(0).gamma(0.5, 1.0, 300) + 1e-3
-    found = jax.jit(lambda a: dirichlet_concentration(log_means(a)))(jnp.asarray(alpha))
+    found = quick(lambda a: dirichlet_concentration(log_means(a)))(jnp.asarray(alpha))
     np.testing.assert_allclose(found, alpha, rtol=1e-10)

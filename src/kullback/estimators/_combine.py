@@ -21,7 +21,7 @@ def combine(fitted: Sequence[Any], weights: Any = None, align: bool = True) -> A
     >>> rng = np.random.default_rng(0)
     >>> sites = [np.concatenate([rng.normal(m, 1, (300, 2)) for m in (-5, 5)]) for _ in range(3)]
     >>> fitted = [GaussianMixture(n_components=2, random_state=i).fit(X) for i, X in enumerate(sites)]
-    >>> np.sort(combine(fitted).means_[:, 0]).round(1).tolist()
+    >>> np.sort(combine(fitted).means_[:, 0]).round().tolist()
     [-5.0, 5.0]
     """
     fitted = list(fitted)

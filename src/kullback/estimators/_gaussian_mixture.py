@@ -43,7 +43,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     >>> import numpy as np
     >>> X = np.concatenate([np.random.default_rng(0).normal(m, 1, (200, 2)) for m in (-5, 5)])
     >>> mixture = GaussianMixture(n_components=2, random_state=0).fit(X)
-    >>> np.sort(mixture.means_[:, 0]).round(1).tolist()
+    >>> np.sort(mixture.means_[:, 0]).round().tolist()
     [-5.0, 5.0]
 
     """

@@ -47,7 +47,7 @@ class Bernoulli(ExponentialFamily):
     def interior(self) -> Bool[Array, "*batch"]:
         return (jnp.asarray(self.probability) > 0) & (jnp.asarray(self.probability) < 1)
 
-    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+    def log_prob(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x)
         p = jnp.asarray(self.probability)
         value = jnp.where(x == 1, jnp.log(p), jnp.log1p(-p))
@@ -56,7 +56,7 @@ class Bernoulli(ExponentialFamily):
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
         return jax.random.bernoulli(key, self.probability, shape + self.batch_shape).astype(int)
 
-    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+    def statistics(self, x: Any) -> Float[Array, "... d"]:
         return jnp.asarray(x, dtype=jnp.asarray(self.probability).dtype)[..., None]
 
     @property

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import xlog1py, xlogy
-from jaxtyping import Array, Bool, Float, Num
+from jaxtyping import Array, Bool, Float
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_positive
@@ -58,7 +58,7 @@ class Beta(ExponentialFamily):
     def interior(self) -> Bool[Array, "*batch"]:
         return jnp.all((self.source > 0) & jnp.isfinite(self.source), axis=-1)
 
-    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+    def log_prob(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x)
         inside = (x >= 0) & (x <= 1)
         safe = jnp.where(inside, x, 0.5)
@@ -69,8 +69,8 @@ class Beta(ExponentialFamily):
         alpha = jnp.asarray(self.alpha)
         return jax.random.beta(key, alpha, self.beta, shape + self.batch_shape, alpha.dtype)
 
-    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
-        return jnp.stack([jnp.log(x), jnp.log1p(-jnp.asarray(x))], axis=-1)
+    def statistics(self, x: Any) -> Float[Array, "... d"]:
+        return jnp.stack([jnp.log(jnp.asarray(x)), jnp.log1p(-jnp.asarray(x))], axis=-1)
 
     @property
     def source(self) -> Float[Array, "*batch d"]:

@@ -52,7 +52,7 @@ class Categorical(ExponentialFamily):
     def interior(self) -> Bool[Array, "*batch"]:
         return jnp.all(jnp.asarray(self.probabilities) > 0, axis=-1)
 
-    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+    def log_prob(self, x: Any) -> Float[Array, "..."]:
         log_p = jnp.log(self.probabilities)
         x = jnp.asarray(x)
         index = jnp.clip(x, 0, self.size).astype(int)
@@ -65,10 +65,10 @@ class Categorical(ExponentialFamily):
         logits = jnp.log(self.probabilities)
         return jax.random.categorical(key, logits, shape=shape + self.batch_shape)
 
-    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+    def statistics(self, x: Any) -> Float[Array, "... d"]:
         return self._indicators(x)[..., :-1]
 
-    def _indicators(self, x: Num[Numeric, "..."]) -> Float[Array, "... k"]:
+    def _indicators(self, x: Any) -> Float[Array, "... k"]:
         dtype = jnp.asarray(self.probabilities).dtype
         return (jnp.asarray(x)[..., None] == jnp.arange(self.size + 1)).astype(dtype)
 

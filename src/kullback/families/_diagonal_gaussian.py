@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Num
+from jaxtyping import Array, Bool, Float
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_finite, check_ndim, check_positive
@@ -64,16 +64,16 @@ class DiagonalGaussian(ExponentialFamily):
     def interior(self) -> Bool[Array, "*batch"]:
         return jnp.all(jnp.isfinite(self.source), axis=-1) & jnp.all(jnp.asarray(self.variance) > 0, axis=-1)
 
-    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+    def log_prob(self, x: Any) -> Float[Array, "..."]:
         variance = jnp.asarray(self.variance)
-        square = jnp.square(jnp.subtract(x, self.mean)) / variance
+        square = jnp.square(jnp.subtract(jnp.asarray(x), self.mean)) / variance
         return -0.5 * jnp.sum(square + jnp.log(2 * np.pi * variance), axis=-1)
 
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
         mean = jnp.asarray(self.mean)
         return mean + jnp.sqrt(self.variance) * jax.random.normal(key, shape + mean.shape, mean.dtype)
 
-    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+    def statistics(self, x: Any) -> Float[Array, "... d"]:
         x = jnp.asarray(x, dtype=jnp.asarray(self.mean).dtype)
         return jnp.concatenate([x, jnp.square(x)], axis=-1)
 

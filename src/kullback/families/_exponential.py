@@ -5,7 +5,7 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Num
+from jaxtyping import Array, Bool, Float
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_positive
@@ -46,7 +46,7 @@ class Exponential(ExponentialFamily):
     def interior(self) -> Bool[Array, "*batch"]:
         return (jnp.asarray(self.rate) > 0) & jnp.isfinite(self.rate)
 
-    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+    def log_prob(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x)
         return jnp.where(x >= 0, jnp.log(self.rate) - self.rate * x, -jnp.inf)
 
@@ -54,7 +54,7 @@ class Exponential(ExponentialFamily):
         rate = jnp.asarray(self.rate)
         return jax.random.exponential(key, shape + self.batch_shape, rate.dtype) / rate
 
-    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+    def statistics(self, x: Any) -> Float[Array, "... d"]:
         return jnp.asarray(x, dtype=jnp.asarray(self.rate).dtype)[..., None]
 
     @property

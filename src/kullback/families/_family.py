@@ -69,7 +69,7 @@ class ExponentialFamily(ClosedFormModel):
         """The number of coordinates of a member."""
 
     @abc.abstractmethod
-    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+    def log_prob(self, x: Any) -> Float[Array, "..."]:
         """Log density in nats at points of shape (..., *event_shape), broadcast against the batch.
 
         Outside the support it is −inf.
@@ -85,7 +85,7 @@ class ExponentialFamily(ClosedFormModel):
         """Whether the parameters are those of a member with natural coordinates. It can be asked under jit."""
 
     @abc.abstractmethod
-    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+    def statistics(self, x: Any) -> Float[Array, "... d"]:
         """Sufficient statistics T(x), in the order of the natural coordinates."""
 
     # --- coordinates ------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ class ExponentialFamily(ClosedFormModel):
     def posterior(self, batch: Batch) -> None:
         """Return nothing: nothing is hidden."""
 
-    def energy(self, v: Num[Numeric, "..."], h: None = None) -> Float[Array, "..."]:
+    def energy(self, v: Any, h: None = None) -> Float[Array, "..."]:
         """−log p(v)."""
         return -self.log_prob(v)
 

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import digamma, gammaln, xlogy
-from jaxtyping import Array, Bool, Float, Num
+from jaxtyping import Array, Bool, Float
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_positive
@@ -27,8 +27,8 @@ class Gamma(ExponentialFamily):
     - natural: k, −r
     - expectation: digamma(k) − log r, k/r
 
-    >>> Gamma(shape=3.0, rate=2.0).expectation.round(3).tolist()
-    [0.23..., 1.5]
+    >>> [round(float(e), 3) for e in Gamma(shape=3.0, rate=2.0).expectation]
+    [0.23, 1.5]
     """
 
     shape: Float[Numeric, "*batch"]
@@ -56,7 +56,7 @@ class Gamma(ExponentialFamily):
     def interior(self) -> Bool[Array, "*batch"]:
         return jnp.all((self.source > 0) & jnp.isfinite(self.source), axis=-1)
 
-    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+    def log_prob(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x)
         safe = jnp.where(x >= 0, x, 1)
         value = xlogy(jnp.subtract(self.shape, 1), safe) - self.rate * safe - self.log_partition
@@ -66,7 +66,7 @@ class Gamma(ExponentialFamily):
         k = jnp.asarray(self.shape)
         return jax.random.gamma(key, k, shape + self.batch_shape, k.dtype) / self.rate
 
-    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+    def statistics(self, x: Any) -> Float[Array, "... d"]:
         x = jnp.asarray(x, dtype=jnp.asarray(self.rate).dtype)
         return jnp.stack([jnp.log(x), x], axis=-1)
 

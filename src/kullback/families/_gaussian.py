@@ -6,7 +6,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Num
+from jaxtyping import Array, Bool, Float
+from numpy.typing import NDArray
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_covariance, check_finite, check_ndim
@@ -80,8 +81,8 @@ class Gaussian(ExponentialFamily):
         definite = jnp.all(jnp.isfinite(whitener(self.covariance)), axis=(-2, -1))
         return jnp.all(jnp.isfinite(self.mean), axis=-1) & definite
 
-    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
-        square, log_det = whiten(self.covariance, jnp.subtract(x, self.mean))
+    def log_prob(self, x: Any) -> Float[Array, "..."]:
+        square, log_det = whiten(self.covariance, jnp.subtract(jnp.asarray(x), self.mean))
         return -0.5 * (square + log_det + self.mean.shape[-1] * np.log(2 * np.pi))
 
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
@@ -89,7 +90,7 @@ class Gaussian(ExponentialFamily):
         z = jax.random.normal(key, shape + mean.shape, mean.dtype)
         return mean + apply(jnp.linalg.cholesky(jnp.asarray(self.covariance)), z)
 
-    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+    def statistics(self, x: Any) -> Float[Array, "... d"]:
         x = jnp.asarray(x, dtype=jnp.asarray(self.mean).dtype)
         return pack(x, outer(x), 2.0)
 
@@ -219,7 +220,7 @@ def _spread(
     return jax.lax.map(one, (flat_weight, flat_mean)).reshape(*batch, n, n)
 
 
-def _entries(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _entries(n: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Row and column of each entry of the matrix part: the diagonal first, then i < j."""
     i, j = pairs(n)
     return np.concatenate([np.arange(n), i]), np.concatenate([np.arange(n), j])

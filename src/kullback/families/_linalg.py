@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.lax.linalg import triangular_solve
 from jaxtyping import Array, Float
+from numpy.typing import NDArray
 
 from kullback.families._types import Numeric
 
@@ -118,7 +119,7 @@ def outer(vector: Float[Numeric, "*batch n"]) -> Float[Array, "*batch n n"]:
 
 
 @functools.cache
-def pairs(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def pairs(n: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the index pairs i < j in lexicographic order."""
     return np.triu_indices(n, 1)
 

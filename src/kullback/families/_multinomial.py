@@ -58,7 +58,7 @@ class Multinomial(ExponentialFamily):
     def interior(self) -> Bool[Array, "*batch"]:
         return self._one.interior
 
-    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+    def log_prob(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x)
         counts = jnp.all((x >= 0) & (x == jnp.floor(x)), axis=-1) & (jnp.sum(x, axis=-1) == self.trials)
         safe = jnp.where(counts[..., None], x, 0)
@@ -69,7 +69,7 @@ class Multinomial(ExponentialFamily):
         p = jnp.broadcast_to(jnp.asarray(self.probabilities), shape + self.probabilities.shape)
         return jax.random.multinomial(key, self.trials, p, dtype=p.dtype).astype(int)
 
-    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+    def statistics(self, x: Any) -> Float[Array, "... d"]:
         return jnp.asarray(x, dtype=jnp.asarray(self.probabilities).dtype)[..., :-1]
 
     @property

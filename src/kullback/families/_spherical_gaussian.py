@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Num
+from jaxtyping import Array, Bool, Float
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_finite, check_ndim, check_positive
@@ -60,8 +60,8 @@ class SphericalGaussian(ExponentialFamily):
     def interior(self) -> Bool[Array, "*batch"]:
         return jnp.all(jnp.isfinite(self.source), axis=-1) & (jnp.asarray(self.variance) > 0)
 
-    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
-        square = jnp.sum(jnp.square(jnp.subtract(x, self.mean)), axis=-1) / self.variance
+    def log_prob(self, x: Any) -> Float[Array, "..."]:
+        square = jnp.sum(jnp.square(jnp.subtract(jnp.asarray(x), self.mean)), axis=-1) / self.variance
         return -0.5 * (square + self._log_volume)
 
     @property
@@ -73,7 +73,7 @@ class SphericalGaussian(ExponentialFamily):
         z = jax.random.normal(key, shape + mean.shape, mean.dtype)
         return mean + jnp.sqrt(self.variance)[..., None] * z
 
-    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+    def statistics(self, x: Any) -> Float[Array, "... d"]:
         x = jnp.asarray(x, dtype=jnp.asarray(self.mean).dtype)
         return _join(x, jnp.sum(jnp.square(x), axis=-1))
 

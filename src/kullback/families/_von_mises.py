@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import i0e
-from jaxtyping import Array, Bool, Float, Num
+from jaxtyping import Array, Bool, Float
 
 from kullback.families._batch import Batch
 from kullback.families._bessel import bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio
@@ -59,10 +59,10 @@ class VonMises(ExponentialFamily):
     def interior(self) -> Bool[Array, "*batch"]:
         return jnp.all(jnp.isfinite(self.source), axis=-1) & (jnp.asarray(self.concentration) >= 0)
 
-    def log_prob(self, x: Num[Numeric, "..."]) -> Float[Array, "..."]:
+    def log_prob(self, x: Any) -> Float[Array, "..."]:
         # κ cos d − log I₀(κ) = −2κ sin²(d/2) − log(e^−κ I₀(κ)): nothing large is subtracted
         kappa = jnp.asarray(self.concentration)
-        away = jnp.square(jnp.sin(jnp.subtract(x, self.mean) / 2))
+        away = jnp.square(jnp.sin(jnp.subtract(jnp.asarray(x), self.mean) / 2))
         return -2 * kappa * away - jnp.log(2 * np.pi * i0e(kappa))
 
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
@@ -71,7 +71,7 @@ class VonMises(ExponentialFamily):
         angle = mean + turn
         return angle - 2 * np.pi * jnp.ceil((angle - np.pi) / (2 * np.pi))
 
-    def statistics(self, x: Num[Numeric, "..."]) -> Float[Array, "... d"]:
+    def statistics(self, x: Any) -> Float[Array, "... d"]:
         return _circle(jnp.asarray(x, dtype=jnp.asarray(self.mean).dtype))
 
     @property

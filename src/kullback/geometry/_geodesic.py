@@ -23,7 +23,8 @@ def geodesic(p: Family, q: Family, kind: Literal["e", "m", "fisher-rao"] = "fish
     An array of times gives a batched member, times first.
 
     >>> from kullback.families import Poisson
-    >>> [float(geodesic(Poisson(1.0), Poisson(9.0), kind)(0.5).rate.round(3)) for kind in ("e", "m", "fisher-rao")]
+    >>> p, q = Poisson(rate=1.0), Poisson(rate=9.0)
+    >>> [round(float(geodesic(p, q, kind)(0.5).rate), 3) for kind in ("e", "m", "fisher-rao")]
     [3.0, 5.0, 4.0]
     """
     check_same_kind(p, q)

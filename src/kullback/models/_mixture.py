@@ -79,7 +79,7 @@ class Mixture(ClosedFormModel):
         share = jnp.exp(joint - jnp.where(possible, total[:, None], 0))
         return jnp.where(possible, share, self.weights), total
 
-    def energy(self, v: Num[Numeric, "..."], h: Any = None) -> Float[Array, "..."]:
+    def energy(self, v: Any, h: Any = None) -> Float[Array, "..."]:
         """Return −log p(h, v) for points v with labels h."""
         h = jnp.asarray(h)
         chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[h], self.components)
@@ -135,6 +135,6 @@ class Mixture(ClosedFormModel):
             return relative_entropy(a, b) + relative_entropy(b, a)
 
         table = jax.vmap(jax.vmap(both_ways, (None, 0)), (0, None))(reference.components, self.components)
-        cost = np.nan_to_num(np.asarray(table), posinf=np.finfo(np.float64).max ** 0.5)
+        cost = np.nan_to_num(np.asarray(table, dtype=np.float64), posinf=1e100)
         _, order = linear_sum_assignment(cost)
         return jax.tree.map(lambda leaf: leaf[order], self)
