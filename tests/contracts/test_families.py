@@ -23,7 +23,7 @@ SIZES = ("moderate", "extreme")
 ROWS = 40
 
 
-@pytest.fixture(params=REGISTRY, ids=lambda family: family.__name__)
+@pytest.fixture(params=REGISTRY, ids=lambda family: family.__name__, scope="module")
 def family(request):
     return request.param
 
