@@ -2,7 +2,8 @@
 
 `moderate` makes a batch of members of ordinary size. `extreme` makes a batch of shape `BATCH` of the same kind
 that spans what the family allows, 1e-6 to 1e6 where it can. `rule` is a quadrature rule in NumPy: points and
-weights with Σ weight·f(point) = ∫ f, for moderate members. `log_partition` is ψ(θ) in as many digits as mpmath is set to.
+weights with Σ weight·f(point) = ∫ f, for moderate members. `log_partition` is ψ(θ) in as many digits as mpmath
+is set to.
 """
 
 import itertools

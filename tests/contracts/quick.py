@@ -4,6 +4,4 @@ import functools
 
 import jax
 
-quick = functools.partial(
-    jax.jit, compiler_options={"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-)
+quick = functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})

@@ -222,26 +222,30 @@ def test_from_expectation_is_differentiable(family, size):
 
 def test_batched_under_jit_as_under_vmap(family):
     member, other = members(family), members(family, seed=1)
-    x, kind = drawn(family), member.kind
+    here, x, kind = read(member), drawn(family), member.kind
 
     @quick
     @each
-    def alone(member, other, x):
+    def alone(member, other, eta, x):
         return {
-            "read": read.__wrapped__(member),
-            "points": of_points.__wrapped__(member, x),
+            "entropy": member.entropy,
+            "expectation": member.expectation,
+            "fisher": member.fisher("natural"),
+            "log_prob": member.log_prob(x),
+            "statistics": member.statistics(x),
             "divergence": member.relative_entropy(other),
-            **{name: kind.at(name, member.coordinates(name)).source for name in COORDINATES},
+            "member": kind.at("expectation", eta),
         }
 
-    here = read(member)
     batched = {
-        "read": here,
-        "points": jax.tree.map(lambda a: a[0], of_points(member, x)),
+        "entropy": here["entropy"],
+        "expectation": here["expectation"],
+        "fisher": here["fisher natural"],
+        **jax.tree.map(lambda a: a[0], of_points(member, x)),
         "divergence": divergence(member, other),
-        **{name: read(at(kind, name, here[name]))["source"] for name in COORDINATES},
+        "member": at(kind, "expectation", here["expectation"]),
     }
-    same(alone(member, other, x[0]), batched, 1e-11, 1e-12)
+    same(alone(member, other, here["expectation"], x[0]), batched, 1e-11, 1e-12)
 
 
 def test_eager_as_compiled(family):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from contracts.models import CASES
+from contracts.quick import quick
 from kullback.families import Batch, Extent
 from kullback.geometry import relative_entropy
 from kullback.learning import combine, em, em_step, online_em_step
@@ -62,7 +63,7 @@ def test_a_step_of_online_em_is_the_nearest_to_the_data_and_to_the_model(case):
     data, _ = start.expected_statistics(batch)
     own = start.own_statistics(batch.extent)
 
-    @jax.jit
+    @quick
     def loss(model):
         return rate * model.cross_entropy(data) + (1 - rate) * model.cross_entropy(own)
 
@@ -100,7 +101,7 @@ def test_own_statistics_are_what_the_model_expects_of_its_own_data(case):
     n = 20_000
     batch = Batch(model.sample(jax.random.key(3), (n,)))
 
-    @jax.jit
+    @quick
     def away(model):
         data, _ = model.expected_statistics(batch)
         return relative_entropy(model, model.maximize(data)), data.mass
@@ -129,7 +130,7 @@ def test_combination_has_the_least_weighted_relative_entropy(case):
     weights = np.array([0.3, 0.7])
     nearest = combine([a, b], weights, align=False)
 
-    @jax.jit
+    @quick
     def total(model):
         return weights[0] * relative_entropy(a, model) + weights[1] * relative_entropy(b, model)
 

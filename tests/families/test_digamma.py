@@ -3,7 +3,6 @@
 import functools
 
 import jax
-import jax.numpy as jnp
 import mpmath as mp
 import numpy as np
 import pytest
@@ -97,28 +96,21 @@ def test_dirichlet_slack(k):
     np.testing.assert_allclose(quick(dirichlet_slack)(alpha)[:, 0], exact, rtol=1e-8)
 
 
-@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("k", [2, 30])
 def test_dirichlet_concentration(k):
     """From exact means of logarithms, with the errors that the rounding of those means excuses."""
     alpha = concentrations(k)
     eta = np.array([exact_log_means(row) for row in alpha])
-    found, back, slope = quick(
-        lambda e: (
-            a := dirichlet_concentration(e),
-            log_means(a),
-            jax.vmap(jax.jacfwd(dirichlet_concentration))(e),
-        )
-    )(eta)
-    np.testing.assert_allclose(back, eta, rtol=1e-11)
-    # the inverse of diag(ψ′(α)) − ψ′(Σα) by Sherman and Morrison, in mpmath's digits
+    found = np.asarray(quick(dirichlet_concentration)(eta))
     growth = np.array([exact_growth(row) for row in alpha])
     assert np.all(np.abs(found / alpha - 1) <= 1e-12 * (1 + growth))
-    assert np.all(np.isfinite(slope))
+    back = np.array([exact_log_means(row) for row in found])
+    np.testing.assert_allclose(back, eta, rtol=1e-11)
 
 
 @many_digits
 def exact_growth(alpha):
-    """Σ_j |∂α_i/∂η_j|·|η_j|/α_i."""
+    """Σ_j |∂α_i/∂η_j|·|η_j|/α_i, with the inverse of diag(ψ′(α)) − ψ′(Σα) by Sherman and Morrison."""
     inverse = [1 / mp.polygamma(1, a) for a in alpha]
     total = 1 / mp.polygamma(1, sum(alpha))
     eta = [mp.digamma(a) - mp.digamma(sum(alpha)) for a in alpha]
@@ -139,9 +131,3 @@ def test_slope_of_dirichlet_concentration():
     scaled = slope * unit[:, :, None] * unit[:, None, :]
     off = np.abs(fisher @ scaled - np.eye(3)).max(axis=(-2, -1))
     assert np.all(off <= 1e-10 * np.linalg.norm(scaled, axis=(-2, -1)))
-
-
-def test_many_categories():
-    alpha = np.random.default_rng(0).gamma(0.5, 1.0, 300) + 1e-3
-    found = quick(lambda a: dirichlet_concentration(log_means(a)))(jnp.asarray(alpha))
-    np.testing.assert_allclose(found, alpha, rtol=1e-10)

@@ -3,6 +3,7 @@ import numpy as np
 import optax
 import pytest
 
+from contracts.quick import quick
 from kullback.families import Dirichlet, Gamma, Gaussian, Poisson, Product
 from kullback.geometry import natural_gradient, relative_entropy, scale_by_natural_gradient
 
@@ -18,7 +19,7 @@ def test_the_update_is_the_natural_gradient_in_source_coordinates(goal, p):
     def objective(p):
         return relative_entropy(goal, p)
 
-    @jax.jit
+    @quick
     def update(p):
         transform = scale_by_natural_gradient()
         found, _ = transform.update(jax.grad(objective)(p), transform.init(p), p)
@@ -39,7 +40,7 @@ def test_it_chains_with_other_transformations_and_converges(goal, p):
         updates, state = optimizer.update(jax.grad(lambda p: relative_entropy(goal, p))(p), state, p)
         return (optax.apply_updates(p, updates), state), None
 
-    (end, _), _ = jax.jit(lambda p: jax.lax.scan(step, (p, optimizer.init(p)), None, length=150))(p)
+    (end, _), _ = quick(lambda p: jax.lax.scan(step, (p, optimizer.init(p)), None, length=150))(p)
     np.testing.assert_allclose(end.source, goal.source, rtol=1e-6, atol=1e-9)
 
 

@@ -4,9 +4,15 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Float, Num
+from jaxtyping import Array, Float, Num
 
 from kullback.families._types import Numeric
+
+
+def as_float(value: Any) -> Float[Array, "..."]:
+    """Return an array of floating numbers: of the type it has, or JAX's default for others."""
+    array = jnp.asarray(value)
+    return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float)
 
 
 class Extent(eqx.Module):
@@ -18,7 +24,7 @@ class Extent(eqx.Module):
     mass: Float[Numeric, "*batch"]
 
     def __init__(self, mass: Any = 1.0):
-        self.mass = jnp.asarray(mass, dtype=float)
+        self.mass = as_float(mass)
 
 
 class Batch(eqx.Module):
@@ -34,9 +40,17 @@ class Batch(eqx.Module):
     width: Float[Numeric, ""]
 
     def __init__(self, values: Any, weight: Any = None, width: Any = 0.0):
-        self.values = jnp.asarray(values)
-        self.weight = jnp.ones(self.values.shape[:1]) if weight is None else jnp.asarray(weight, dtype=float)
-        self.width = jnp.asarray(width, dtype=float)
+        values = jnp.asarray(values)
+        dtype = as_float(values).dtype
+        self.width = jnp.asarray(width, dtype)
+        if weight is None:
+            self.values, self.weight = values, jnp.ones(values.shape[:1], dtype)
+            return
+        self.weight = jnp.asarray(weight, dtype)
+        seen = jnp.any(self.weight > 0, axis=tuple(range(1, self.weight.ndim)))
+        # a padded row takes the values of a row that counts, so that nothing it held reaches a sum or a gradient
+        row = values[jnp.argmax(seen)] if len(values) else values
+        self.values = jnp.where(seen.reshape(-1, *(1,) * (values.ndim - 1)), values, row)
 
     @property
     def extent(self) -> Extent:
@@ -45,4 +59,4 @@ class Batch(eqx.Module):
 
     def weighted(self, weight: Float[Numeric, "rows *batch"]) -> "Batch":
         """Return the same points under other weights."""
-        return Batch(self.values, weight, self.width)
+        return eqx.tree_at(lambda batch: batch.weight, self, jnp.asarray(weight))

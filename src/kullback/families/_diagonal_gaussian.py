@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_finite, check_ndim, check_positive
-from kullback.families._excess import log_excess
+from kullback.families._excess import ratio_excess
 from kullback.families._family import ExponentialFamily, row_weight
 from kullback.families._statistics import CentredStatistics, average, expand
 from kullback.families._types import Numeric, as_parameter
@@ -117,7 +117,7 @@ class DiagonalGaussian(ExponentialFamily):
     def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
         variance = jnp.asarray(other.variance)
         square = jnp.square(jnp.subtract(self.mean, other.mean)) / variance
-        return 0.5 * jnp.sum(log_excess((self.variance - variance) / variance) + square, axis=-1)
+        return 0.5 * jnp.sum(ratio_excess(self.variance, variance) + square, axis=-1)
 
     def _fisher_source(self) -> Float[Array, "*batch d d"]:
         precision = 1 / jnp.asarray(self.variance)
@@ -136,8 +136,9 @@ class DiagonalGaussian(ExponentialFamily):
         return gather_variances(self, batch, log_likelihood)
 
     def _own(self, mass: Float[Array, "*batch"]) -> CentredStatistics:
-        zero = jnp.zeros(self.batch_shape)
-        return CentredStatistics(mass, zero, jnp.asarray(self.mean), jnp.asarray(self.variance), jnp.square)
+        return CentredStatistics(
+            mass, jnp.zeros_like(mass), jnp.asarray(self.mean), jnp.asarray(self.variance), jnp.square
+        )
 
     def _nearest(self, statistics: CentredStatistics) -> Self:
         return eqx.tree_at(lambda g: (g.mean, g.variance), self, (statistics.mean, statistics.spread))

@@ -81,6 +81,14 @@ def _digamma_gap(x: Any, step: Any) -> Array:
     return jnp.where(short, integral, digamma(x + step) - digamma(x))
 
 
+def trigamma_gaps(alpha: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
+    """Return ψ′(α_i) − ψ′(Σα), with all its digits even when one α_i is nearly the sum."""
+    rest = _rest(alpha)
+    short = rest < alpha / 2
+    integral = -_integral(lambda x: polygamma(2, x), alpha, jnp.where(short, rest, 0))
+    return jnp.where(short, integral, trigamma(alpha) - trigamma(alpha + rest))
+
+
 @jax.custom_jvp
 def dirichlet_concentration(eta: Float[Numeric, "*batch k"]) -> Float[Array, "*batch k"]:
     """Return the α > 0 with digamma(α_i) − digamma(Σα) = η_i.

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_ndim, check_positive, check_values
-from kullback.families._digamma import dirichlet_concentration, dirichlet_slack, log_means, trigamma
+from kullback.families._digamma import dirichlet_concentration, dirichlet_slack, log_means, trigamma, trigamma_gaps
 from kullback.families._excess import potential_excess
 from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._statistics import MeanStatistics
@@ -111,8 +111,9 @@ class Dirichlet(ExponentialFamily):
 
     def _fisher_natural(self) -> Float[Array, "*batch d d"]:
         alpha = jnp.asarray(self.concentration)
+        eye = jnp.eye(self.size, dtype=alpha.dtype)
         total = jnp.sum(alpha, axis=-1)[..., None, None]
-        return trigamma(alpha)[..., None] * jnp.eye(self.size, dtype=alpha.dtype) - trigamma(total)
+        return trigamma_gaps(alpha)[..., None] * eye - trigamma(total) * (1 - eye)
 
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         alpha = jnp.asarray(self.concentration)

@@ -18,15 +18,17 @@ _NEAR = 1e-2
 _TERMS = 9
 
 
-def log_excess(t: Any) -> Array:
-    """Return t − log(1+t), for t > −1."""
-    t = jnp.asarray(t)
+def ratio_excess(a: Any, b: Any) -> Array:
+    """Return a/b − 1 − log(a/b) ≥ 0, for a, b > 0."""
+    a, b = jnp.asarray(a), jnp.asarray(b)
+    t = (a - b) / b
     near = jnp.abs(t) < _NEAR
     small = jnp.where(near, t, 0)
     series = jnp.zeros_like(small)
-    for k in range(_TERMS, 1, -1):  # t²/2 − t³/3 + …
+    for k in range(_TERMS, 1, -1):  # t − log(1+t) = t²/2 − t³/3 + …
         series = small * series + (1 if k % 2 == 0 else -1) / k
-    return jnp.where(near, small * small * series, t - jnp.log1p(jnp.where(near, 0, t)))
+    ratio = jnp.where(near, 2, a / b)
+    return jnp.where(near, small * small * series, ratio - 1 - jnp.log(ratio))
 
 
 def entropy_excess(p: Any, q: Any) -> Array:
@@ -37,26 +39,25 @@ def entropy_excess(p: Any, q: Any) -> Array:
     p, q = jnp.broadcast_arrays(jnp.asarray(p), jnp.asarray(q))
     positive = (p > 0) & (q > 0)
     safe_p, safe_q = jnp.where(positive, p, 1), jnp.where(positive, q, 1)
-    t = (safe_q - safe_p) / safe_p
-    # p·log(p/q) − p + q = p·(t − log(1+t)) with q = p(1+t)
-    gap = safe_p * log_excess(t)
+    gap = safe_p * ratio_excess(safe_q, safe_p)
     return jnp.where(positive, gap, jnp.where(p > 0, jnp.inf, q))
 
 
-def determinant_excess(m: Float[Array, "*batch n n"]) -> Float[Array, "*batch"]:
-    """Return tr M − log|I + M| ≥ 0, for symmetric M with I + M positive definite."""
-    n = m.shape[-1]
-    size = jnp.sqrt(jnp.sum(jnp.square(m), axis=(-2, -1)))
+def determinant_excess(
+    ratio: Float[Array, "*batch n n"], apart: Float[Array, "*batch n n"], log_ratio: Float[Array, "*batch"]
+) -> Float[Array, "*batch"]:
+    """Return tr(R − I) − log|R| ≥ 0 for a positive definite R, given R, R − I and log|R|.
+
+    All three are asked for because each has its digits where the others have lost theirs.
+    """
+    size = jnp.sqrt(jnp.sum(jnp.square(apart), axis=(-2, -1)))
     near = size < _NEAR
-    small = jnp.where(near[..., None, None], m, 0)
+    small = jnp.where(near[..., None, None], apart, 0)
     power, series = small, jnp.zeros_like(size)
     for k in range(2, _TERMS + 1):
         power = power @ small
         series = series + (1 if k % 2 == 0 else -1) / k * jnp.trace(power, axis1=-2, axis2=-1)
-    # |I + M| by Cholesky: the caller has made I + M symmetric positive definite
-    factor = jnp.linalg.cholesky(jnp.eye(n, dtype=m.dtype) + jnp.where(near[..., None, None], 0, m))
-    log_det = 2 * jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)), axis=-1)
-    return jnp.where(near, series, jnp.trace(m, axis1=-2, axis2=-1) - log_det)
+    return jnp.where(near, series, jnp.trace(ratio, axis1=-2, axis2=-1) - ratio.shape[-1] - log_ratio)
 
 
 def potential_excess(kind: "Kind", at: Float[Array, "*batch d"], touch: Float[Array, "*batch d"]) -> Array:

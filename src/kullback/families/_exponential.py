@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_positive
-from kullback.families._excess import log_excess
+from kullback.families._excess import ratio_excess
 from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter
@@ -91,7 +91,7 @@ class Exponential(ExponentialFamily):
         return 1 - jnp.log(self.rate)
 
     def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
-        return log_excess(jnp.subtract(other.rate, self.rate) / self.rate)
+        return ratio_excess(other.rate, self.rate)
 
     def _fisher_source(self) -> Float[Array, "*batch d d"]:
         return (1 / jnp.square(self.rate))[..., None, None]

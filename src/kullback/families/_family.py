@@ -230,7 +230,8 @@ class ExponentialFamily(ClosedFormModel):
 
     def own_statistics(self, like: Extent) -> Any:
         """Return the statistics the model itself expects of as much data."""
-        return self._own(jnp.broadcast_to(jnp.asarray(like.mass), self.batch_shape))
+        dtype = jnp.asarray(jax.tree.leaves(self)[0]).dtype
+        return self._own(jnp.broadcast_to(jnp.asarray(like.mass, dtype), self.batch_shape))
 
     def maximize(self, statistics: Any, prior: Any = None) -> Self:
         """Return the member nearest to the data: the one with these statistics.
@@ -274,7 +275,7 @@ def gather_means(
 
 def own_means(family: ExponentialFamily, mass: Array, mean: Float[Array, "*batch d"]) -> MeanStatistics:
     """Return the average a member expects, with this mass and no data behind it."""
-    return MeanStatistics(mass, jnp.zeros(family.batch_shape), mean)
+    return MeanStatistics(mass, jnp.zeros_like(mass), mean)
 
 
 def _member(make: Any, name: str, vector: Any, structure: dict[str, Any]) -> Any:

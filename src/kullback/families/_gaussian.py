@@ -1,5 +1,6 @@
 """The Gaussian with a full covariance matrix."""
 
+import math
 from typing import Any, Self
 
 import equinox as eqx
@@ -83,7 +84,7 @@ class Gaussian(ExponentialFamily):
 
     def log_prob(self, x: Any) -> Float[Array, "..."]:
         square, log_det = whiten(self.covariance, jnp.subtract(jnp.asarray(x), self.mean))
-        return -0.5 * (square + log_det + self.mean.shape[-1] * np.log(2 * np.pi))
+        return -0.5 * (square + log_det + self.mean.shape[-1] * math.log(2 * math.pi))
 
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
         mean = jnp.asarray(self.mean)
@@ -127,18 +128,21 @@ class Gaussian(ExponentialFamily):
     @property
     def log_partition(self) -> Float[Array, "*batch"]:
         square, log_det = whiten(self.covariance, jnp.asarray(self.mean))
-        return 0.5 * (square + log_det + self.mean.shape[-1] * np.log(2 * np.pi))
+        return 0.5 * (square + log_det + self.mean.shape[-1] * math.log(2 * math.pi))
 
     @property
     def entropy(self) -> Float[Array, "*batch"]:
         n = self.mean.shape[-1]
-        return 0.5 * (n * (1 + np.log(2 * np.pi)) + log_determinant(whitener(self.covariance)))
+        return 0.5 * (n * (1 + math.log(2 * math.pi)) + log_determinant(whitener(self.covariance)))
 
     def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
         w = whitener(other.covariance)
-        apart = w @ jnp.subtract(self.covariance, other.covariance) @ jnp.swapaxes(w, -1, -2)
+        turned = jnp.swapaxes(w, -1, -2)
+        ratio = w @ jnp.asarray(self.covariance) @ turned
+        apart = w @ jnp.subtract(self.covariance, other.covariance) @ turned
+        log_ratio = log_determinant(whitener(self.covariance)) - log_determinant(w)
         z = apply(w, jnp.subtract(self.mean, other.mean))
-        return 0.5 * (determinant_excess(apart) + jnp.sum(jnp.square(z), axis=-1))
+        return 0.5 * (determinant_excess(ratio, apart, log_ratio) + jnp.sum(jnp.square(z), axis=-1))
 
     # --- Fisher matrices: P = Σ⁻¹, and c = 1 on the diagonal of the matrix part, 2 off it ---------------
 
@@ -153,13 +157,13 @@ class Gaussian(ExponentialFamily):
 
     def _fisher_source(self) -> Float[Array, "*batch d d"]:
         precision = gram(whitener(self.covariance))
-        c = _multiplicity(self.mean.shape[-1])
+        c = _multiplicity(precision)
         # ½·c·c·½ of the symmetric products: ½P_km² for two diagonal entries, P_km P_kn for one, the sum for none
         return _blocks(precision, None, 0.25 * outer(c) * self._symmetric_products(precision))
 
     def _fisher_natural(self) -> Float[Array, "*batch d d"]:
         mean, covariance = jnp.asarray(self.mean), jnp.asarray(self.covariance)
-        c = _multiplicity(mean.shape[-1])
+        c = _multiplicity(covariance)
         k, m = _entries(mean.shape[-1])
         # Cov(x_i, x_k x_m) and Cov(x_k x_l, x_m x_n) of a Gaussian
         cross = c * (covariance[..., :, k] * mean[..., None, m] + covariance[..., :, m] * mean[..., None, k])
@@ -189,8 +193,9 @@ class Gaussian(ExponentialFamily):
         return CentredStatistics(mass, log_likelihood, mean, covariance, outer)
 
     def _own(self, mass: Float[Array, "*batch"]) -> CentredStatistics:
-        zero = jnp.zeros(self.batch_shape)
-        return CentredStatistics(mass, zero, jnp.asarray(self.mean), jnp.asarray(self.covariance), outer)
+        return CentredStatistics(
+            mass, jnp.zeros_like(mass), jnp.asarray(self.mean), jnp.asarray(self.covariance), outer
+        )
 
     def _nearest(self, statistics: CentredStatistics) -> Self:
         return eqx.tree_at(lambda g: (g.mean, g.covariance), self, (statistics.mean, statistics.spread))
@@ -199,7 +204,7 @@ class Gaussian(ExponentialFamily):
         w = whitener(self.covariance)
         z = apply(w, jnp.subtract(statistics.mean, self.mean))
         trace = jnp.sum(gram(w) * statistics.spread, axis=(-2, -1))
-        constant = self.mean.shape[-1] * np.log(2 * np.pi)
+        constant = self.mean.shape[-1] * math.log(2 * math.pi)
         quadratic = jnp.sum(jnp.square(z), axis=-1) + trace
         return 0.5 * jnp.multiply(statistics.mass, quadratic + constant + log_determinant(w))
 
@@ -226,9 +231,9 @@ def _entries(n: int) -> tuple[NDArray[Any], NDArray[Any]]:
     return np.concatenate([np.arange(n), i]), np.concatenate([np.arange(n), j])
 
 
-def _multiplicity(n: int) -> Float[Array, " s"]:
-    k, m = _entries(n)
-    return jnp.asarray(np.where(k == m, 1.0, 2.0))
+def _multiplicity(like: Float[Array, "*batch n n"]) -> Float[Array, " s"]:
+    k, m = _entries(like.shape[-1])
+    return jnp.asarray(np.where(k == m, 1.0, 2.0), like.dtype)
 
 
 def _blocks(first: Array, cross: Array | None, second: Array) -> Array:

@@ -36,7 +36,7 @@ def whitener(covariance: Float[Numeric, "*batch n n"]) -> Float[Array, "*batch n
 
 
 def whiten(
-    covariance: Float[Numeric, "*batch n n"], vector: Float[Array, "... n"]
+    covariance: Float[Numeric, "*batch n n"], vector: Float[Numeric, "... n"]
 ) -> tuple[Float[Array, "..."], Float[Array, "*batch"]]:
     """Return |Wv|² = vᵀΣ⁻¹v and log|Σ|, for vectors broadcast against the batch."""
     covariance = jnp.asarray(covariance)
@@ -102,12 +102,12 @@ def log_determinant(w: Float[Array, "*batch n n"]) -> Float[Array, "*batch"]:
     return -2 * jnp.sum(jnp.log(jnp.diagonal(w, axis1=-2, axis2=-1)), axis=-1)
 
 
-def apply(matrix: Float[Array, "*batch m n"], vector: Float[Array, "*batch n"]) -> Float[Array, "*batch m"]:
+def apply(matrix: Float[Numeric, "... m n"], vector: Float[Numeric, "... n"]) -> Float[Array, "... m"]:
     """Multiply matrices with vectors, broadcast over the batch."""
     return jnp.einsum("...ij,...j->...i", matrix, vector)
 
 
-def gram(w: Float[Array, "*batch m n"]) -> Float[Array, "*batch n n"]:
+def gram(w: Float[Numeric, "*batch m n"]) -> Float[Array, "*batch n n"]:
     """Return WᵀW."""
     return jnp.einsum("...ki,...kj->...ij", w, w)
 

@@ -59,7 +59,7 @@ class Multinomial(ExponentialFamily):
         return self._one.interior
 
     def log_prob(self, x: Any) -> Float[Array, "..."]:
-        x = jnp.asarray(x)
+        x = jnp.asarray(x, dtype=jnp.asarray(self.probabilities).dtype)
         counts = jnp.all((x >= 0) & (x == jnp.floor(x)), axis=-1) & (jnp.sum(x, axis=-1) == self.trials)
         safe = jnp.where(counts[..., None], x, 0)
         ways = gammaln(self.trials + 1.0) - jnp.sum(gammaln(safe + 1.0), axis=-1)

@@ -1,6 +1,7 @@
 """Independent parts side by side: tables with mixed columns."""
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import equinox as eqx
@@ -99,13 +100,13 @@ class Product(ExponentialFamily):
 
     def log_prob(self, x: Any) -> Float[Array, "..."]:
         pieces = zip(self.parts, self.split(x), strict=True)
-        return sum((part.log_prob(piece) for part, piece in pieces), start=jnp.zeros(()))
+        return _total(part.log_prob(piece) for part, piece in pieces)
 
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
         keys = jax.random.split(key, len(self.parts))
         drawn = [part.sample(k, shape) for part, k in zip(self.parts, keys, strict=True)]
         columns = [d if part.event_shape else d[..., None] for part, d in zip(self.parts, drawn, strict=True)]
-        return jnp.concatenate([c.astype(float) for c in columns], axis=-1)
+        return jnp.concatenate([c.astype(self.source.dtype) for c in columns], axis=-1)
 
     def statistics(self, x: Any) -> Float[Array, "... d"]:
         pieces = zip(self.parts, self.split(x), strict=True)
@@ -155,11 +156,11 @@ class Product(ExponentialFamily):
         return self._sum(lambda part: part.entropy)
 
     def _sum(self, of: Callable[[Any], Array]) -> Float[Array, "*batch"]:
-        return sum((of(part) for part in self.parts), start=jnp.zeros(()))
+        return _total(of(part) for part in self.parts)
 
     def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
         both = zip(self.parts, other.parts, strict=True)
-        return sum((a.relative_entropy(b) for a, b in both), start=jnp.zeros(()))
+        return _total(a.relative_entropy(b) for a, b in both)
 
     def _fisher_source(self) -> Float[Array, "*batch d d"]:
         return self._fisher("source")
@@ -184,7 +185,7 @@ class Product(ExponentialFamily):
 
     def _own(self, mass: Float[Array, "*batch"]) -> ProductStatistics:
         parts = tuple(part._own(mass) for part in self.parts)
-        return ProductStatistics(mass, jnp.zeros(self.batch_shape), parts)
+        return ProductStatistics(mass, jnp.zeros_like(mass), parts)
 
     def _nearest(self, statistics: ProductStatistics) -> Self:
         both = zip(self.parts, statistics.parts, strict=True)
@@ -192,7 +193,11 @@ class Product(ExponentialFamily):
 
     def cross_entropy(self, statistics: ProductStatistics) -> Float[Array, "*batch"]:
         both = zip(self.parts, statistics.parts, strict=True)
-        return sum((part.cross_entropy(s) for part, s in both), start=jnp.zeros(()))
+        return _total(part.cross_entropy(s) for part, s in both)
+
+
+def _total(terms: Iterable[Array]) -> Array:
+    return functools.reduce(jnp.add, terms)
 
 
 def _columns(part: ExponentialFamily) -> int:

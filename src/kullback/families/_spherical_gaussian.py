@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 from kullback.families._batch import Batch
 from kullback.families._check import check_finite, check_ndim, check_positive
 from kullback.families._diagonal_gaussian import gather_variances
-from kullback.families._excess import log_excess
+from kullback.families._excess import ratio_excess
 from kullback.families._family import ExponentialFamily
 from kullback.families._statistics import CentredStatistics
 from kullback.families._types import Numeric, as_parameter
@@ -117,7 +117,7 @@ class SphericalGaussian(ExponentialFamily):
     def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
         variance = jnp.asarray(other.variance)
         square = jnp.sum(jnp.square(jnp.subtract(self.mean, other.mean)), axis=-1) / variance
-        return 0.5 * (self.mean.shape[-1] * log_excess((self.variance - variance) / variance) + square)
+        return 0.5 * (self.mean.shape[-1] * ratio_excess(self.variance, variance) + square)
 
     def _fisher_source(self) -> Float[Array, "*batch d d"]:
         precision, n = 1 / jnp.asarray(self.variance), self.mean.shape[-1]
@@ -142,8 +142,9 @@ class SphericalGaussian(ExponentialFamily):
         return CentredStatistics(each.mass, log_likelihood, each.mean, jnp.mean(each.spread, axis=-1), mean_square)
 
     def _own(self, mass: Float[Array, "*batch"]) -> CentredStatistics:
-        zero = jnp.zeros(self.batch_shape)
-        return CentredStatistics(mass, zero, jnp.asarray(self.mean), jnp.asarray(self.variance), mean_square)
+        return CentredStatistics(
+            mass, jnp.zeros_like(mass), jnp.asarray(self.mean), jnp.asarray(self.variance), mean_square
+        )
 
     def _nearest(self, statistics: CentredStatistics) -> Self:
         return eqx.tree_at(lambda g: (g.mean, g.variance), self, (statistics.mean, statistics.spread))

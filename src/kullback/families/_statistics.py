@@ -40,6 +40,12 @@ def share(first: Float[Numeric, "*batch"], second: Float[Numeric, "*batch"]) -> 
     return jnp.where(total > 0, second / jnp.where(total > 0, total, 1), 0)
 
 
+def between(first: Numeric, second: Numeric, part: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return the point at `part` of the way. At either end it is exactly that end, whatever the other holds."""
+    inside = jnp.asarray(first) + part * jnp.subtract(second, first)
+    return jnp.where(part <= 0, first, jnp.where(part >= 1, second, inside))
+
+
 def expand(value: Numeric, axes: int) -> Array:
     """Append `axes` axes of length 1, to multiply a mass with what it weighs."""
     value = jnp.asarray(value)
@@ -59,7 +65,7 @@ class MeanStatistics(Statistics):
         return type(self)(
             jnp.add(self.mass, other.mass),
             jnp.add(self.log_likelihood, other.log_likelihood),
-            self.mean + part * jnp.subtract(other.mean, self.mean),
+            between(self.mean, other.mean, part),
         )
 
     def scale(self, weight: Float[Numeric, "*batch"] | float) -> Self:
@@ -85,15 +91,14 @@ class CentredStatistics(Statistics):
     def merge(self, other: Self) -> Self:
         """Average by mass, with the parallel-axis correction for the spread."""
         part = share(self.mass, other.mass)
-        step = jnp.subtract(other.mean, self.mean)
-        apart = self.square(step)
-        axes = apart.ndim - part.ndim
-        f = expand(part, axes)
+        apart = self.square(jnp.subtract(other.mean, self.mean))
+        f = expand(part, apart.ndim - part.ndim)
+        mixed = (f > 0) & (f < 1)
         return type(self)(
             jnp.add(self.mass, other.mass),
             jnp.add(self.log_likelihood, other.log_likelihood),
-            self.mean + expand(part, 1) * step,
-            self.spread + f * jnp.subtract(other.spread, self.spread) + f * (1 - f) * apart,
+            between(self.mean, other.mean, expand(part, 1)),
+            between(self.spread, other.spread, f) + jnp.where(mixed, f * (1 - f) * apart, 0),
             self.square,
         )
 

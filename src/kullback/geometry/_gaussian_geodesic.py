@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.lax.linalg import SvdAlgorithm, svd
 from jaxtyping import Array, Bool, Float
 
 from kullback.families._linalg import pairs, whitener
@@ -286,7 +287,8 @@ def _spectrum(root: Float[Array, "m m"]) -> tuple[Array, Array]:
 
     The eigenvalues come in pairs λ, 1/λ around a 1 in the middle, and only the large ones are accurate.
     """
-    u, values, _ = jnp.linalg.svd(root)
+    # the other algorithm, on a batch, waits for ever for the thread it runs on when there is only one (jaxlib 0.9)
+    u, values, _ = svd(root, algorithm=SvdAlgorithm.QR)
     half = 2 * jnp.log(values[: (root.shape[0] - 1) // 2])
     return u, jnp.concatenate([half, jnp.zeros(1, root.dtype), -half[::-1]])
 

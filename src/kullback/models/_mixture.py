@@ -107,7 +107,7 @@ class Mixture(ClosedFormModel):
     def own_statistics(self, like: Extent) -> MixtureStatistics:
         """Return the components' own statistics, with the weights as masses."""
         inner = self.components.own_statistics(Extent(jnp.multiply(self.weights, like.mass)))
-        return MixtureStatistics(jnp.asarray(like.mass), jnp.zeros(()), inner)
+        return MixtureStatistics(jnp.sum(inner.mass), jnp.zeros_like(inner.mass[0]), inner)
 
     def maximize(self, statistics: MixtureStatistics, prior: MixtureStatistics | None = None) -> Self:
         """Return the mixture whose components and weights have these statistics."""
