@@ -91,8 +91,13 @@ def own(member, mass):
 
 
 @quick
+def nearest_with(member, statistics, prior):
+    return member.maximize(statistics, prior)
+
+
 def nearest(member, statistics):
-    return member.maximize(statistics)
+    """Data without mass is no prior."""
+    return nearest_with(member, statistics, own(member, np.zeros(member.batch_shape)))
 
 
 @quick
@@ -123,14 +128,14 @@ def by_source(kind, source):
 
 @functools.partial(quick, static_argnums=(0,))
 def by_expectation(kind, eta):
-    """Derivatives by the expectation: of source and natural coordinates (forward) and of φ (backward)."""
+    """The member, and the derivatives by its expectation of source, natural coordinates and φ."""
 
     def of(vector):
         member = kind.at("expectation", vector)
-        return {"source": member.source, "natural": member.natural}
+        return {"source": member.source, "natural": member.natural, "phi": member.dual_potential}, member
 
-    slope = each(jax.grad(lambda v: kind.at("expectation", v).dual_potential))(eta)
-    return each(jax.jacfwd(of))(eta) | {"slope": slope}
+    slopes, member = each(jax.jacfwd(of, has_aux=True))(eta)
+    return slopes | {"member": member}
 
 
 @functools.partial(quick, static_argnums=(0,))
@@ -215,18 +220,18 @@ def test_from_expectation_is_differentiable(family, size):
     back = np.asarray(by_source(member.kind, here["source"])["expectation"])
     back = back * source[..., None, :] / eta[..., :, None]
     assert np.all(np.isfinite(there))
-    assert np.all(np.isfinite(slopes["slope"]))
+    assert np.all(np.isfinite(slopes["phi"]))
     norm = lambda j: np.linalg.norm(j, axis=(-2, -1))  # noqa: E731
     assert np.all(norm(there @ back - np.eye(member.size)) <= 1e-10 * norm(there) * norm(back))
 
 
 def test_batched_under_jit_as_under_vmap(family):
     member, other = members(family), members(family, seed=1)
-    here, x, kind = read(member), drawn(family), member.kind
+    here, x = read(member), drawn(family)
 
     @quick
     @each
-    def alone(member, other, eta, x):
+    def alone(member, other, x):
         return {
             "entropy": member.entropy,
             "expectation": member.expectation,
@@ -234,7 +239,6 @@ def test_batched_under_jit_as_under_vmap(family):
             "log_prob": member.log_prob(x),
             "statistics": member.statistics(x),
             "divergence": member.relative_entropy(other),
-            "member": kind.at("expectation", eta),
         }
 
     batched = {
@@ -243,9 +247,10 @@ def test_batched_under_jit_as_under_vmap(family):
         "fisher": here["fisher natural"],
         **jax.tree.map(lambda a: a[0], of_points(member, x)),
         "divergence": divergence(member, other),
-        "member": at(kind, "expectation", here["expectation"]),
     }
-    same(alone(member, other, here["expectation"], x[0]), batched, 1e-11, 1e-12)
+    same(alone(member, other, x[0]), batched, 1e-11, 1e-12)
+    mapped = by_expectation(member.kind, here["expectation"])["member"]
+    same(mapped, at(member.kind, "expectation", here["expectation"]), 1e-11, 1e-12)
 
 
 def test_eager_as_compiled(family):
@@ -283,7 +288,7 @@ def test_legendre(family):
     theta, eta = here["natural"], here["expectation"]
     np.testing.assert_allclose(here["log_partition"] + here["dual_potential"], dot(theta, eta), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(by_natural(member.kind, theta)[0], eta, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(by_expectation(member.kind, eta)["slope"], theta, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(by_expectation(member.kind, eta)["phi"], theta, rtol=1e-9, atol=1e-10)
 
 
 def test_fisher_is_the_hessian(family):
@@ -577,8 +582,7 @@ def test_own_statistics_and_cross_entropy(family):
     close(cross_entropy(q, theirs) - cross_entropy(p, theirs), likelihood[0] - likelihood[1])
     close(theirs.log_likelihood, likelihood[0])
     close(theirs.mass, total)
-    with_prior = quick(lambda m, s, prior: m.maximize(s, prior))(p, theirs, mine)
-    same(with_prior, nearest(p, merge(theirs, mine)), name="prior")
+    same(nearest_with(p, theirs, mine), nearest(p, merge(theirs, mine)), name="prior")
 
 
 def test_padding_and_empty_members(family):

@@ -96,7 +96,7 @@ def test_dirichlet_slack(k):
     np.testing.assert_allclose(quick(dirichlet_slack)(alpha)[:, 0], exact, rtol=1e-8)
 
 
-@pytest.mark.parametrize("k", [2, 30])
+@pytest.mark.parametrize("k", [2, 8])
 def test_dirichlet_concentration(k):
     """From exact means of logarithms, with the errors that the rounding of those means excuses."""
     alpha = concentrations(k)
@@ -125,7 +125,7 @@ def exact_growth(alpha):
 def test_slope_of_dirichlet_concentration():
     alpha = concentrations(3)
     eta = np.array([exact_log_means(row) for row in alpha])
-    slope = np.asarray(quick(jax.vmap(jax.jacfwd(dirichlet_concentration)))(eta))
+    slope = np.asarray(quick(jax.vmap(jax.jacrev(dirichlet_concentration)))(eta))
     unit = np.sqrt(np.asarray(trigamma(alpha)))
     fisher = np.eye(3) - np.asarray(trigamma(alpha.sum(-1)))[:, None, None] / unit[:, :, None] / unit[:, None, :]
     scaled = slope * unit[:, :, None] * unit[:, None, :]

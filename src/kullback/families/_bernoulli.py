@@ -25,6 +25,8 @@ class Bernoulli(ExponentialFamily):
     1.099
     """
 
+    fixed_size = 1
+
     probability: Float[Numeric, "*batch"]
 
     def __init__(self, probability: Any):

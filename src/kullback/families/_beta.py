@@ -13,7 +13,7 @@ from kullback.families._check import check_positive
 from kullback.families._dirichlet import Dirichlet
 from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._statistics import MeanStatistics
-from kullback.families._types import Numeric, as_parameter
+from kullback.families._types import Numeric, as_parameter, share_batch
 
 
 class Beta(ExponentialFamily):
@@ -29,6 +29,8 @@ class Beta(ExponentialFamily):
     0.4055
     """
 
+    fixed_size = 2
+
     alpha: Float[Numeric, "*batch"]
     beta: Float[Numeric, "*batch"]
 
@@ -36,7 +38,7 @@ class Beta(ExponentialFamily):
         alpha, beta = as_parameter(alpha), as_parameter(beta)
         check_positive("alpha", alpha)
         check_positive("beta", beta)
-        self.alpha, self.beta = (alpha, beta) if alpha.shape == beta.shape else tuple(jnp.broadcast_arrays(alpha, beta))
+        self.alpha, self.beta = share_batch(("alpha", alpha), ("beta", beta))
 
     @property
     def batch_shape(self) -> tuple[int, ...]:

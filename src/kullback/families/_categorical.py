@@ -5,6 +5,7 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import entr, xlogy
 from jaxtyping import Array, Bool, Float, Num
 
@@ -89,7 +90,9 @@ class Categorical(ExponentialFamily):
     @classmethod
     def _from_source(cls, source: Numeric) -> Self:
         source = jnp.asarray(source)
-        return cls(jnp.concatenate([source, 1 - jnp.sum(source, axis=-1, keepdims=True)], axis=-1))
+        last = 1 - jnp.sum(source, axis=-1, keepdims=True)
+        rounding = 4 * source.shape[-1] * np.finfo(source.dtype).eps
+        return cls(jnp.concatenate([source, jnp.where(jnp.abs(last) < rounding, jnp.maximum(last, 0), last)], axis=-1))
 
     @classmethod
     def _from_natural(cls, natural: Numeric) -> Self:

@@ -13,7 +13,7 @@ from kullback.families._check import check_finite, check_ndim, check_positive
 from kullback.families._excess import ratio_excess
 from kullback.families._family import ExponentialFamily, row_weight
 from kullback.families._statistics import CentredStatistics, average, expand
-from kullback.families._types import Numeric, as_parameter
+from kullback.families._types import Numeric, as_parameter, share_batch
 
 
 class DiagonalGaussian(ExponentialFamily):
@@ -44,9 +44,7 @@ class DiagonalGaussian(ExponentialFamily):
             )
         check_finite("mean", mean)
         check_positive("variance", variance)
-        self.mean, self.variance = (
-            (mean, variance) if mean.shape == variance.shape else tuple(jnp.broadcast_arrays(mean, variance))
-        )
+        self.mean, self.variance = share_batch(("mean", mean), ("variance", variance), (1, 1))
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -164,7 +162,12 @@ def gather_variances(
     flat = (weight.reshape(weight.shape[0], -1).T, mean.reshape(-1, mean.shape[-1]))
     total = jax.lax.map(one, flat).reshape(mean.shape)
     variance = total / expand(jnp.where(mass > 0, mass, 1), 1) + batch.width
-    return CentredStatistics(mass, log_likelihood, mean, variance, jnp.square)
+    return CentredStatistics(mass, log_likelihood, mean, variance, squares)
+
+
+def squares(vector: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+    """Return the squares of a vector's entries; a function of a module, so that statistics can be pickled."""
+    return jnp.square(vector)
 
 
 def _halves(flat: Numeric) -> tuple[Array, Array]:

@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import digamma, polygamma
+from jax.scipy.special import digamma, gammaln, polygamma
 from jaxtyping import Array, Float
 
 from kullback.families._types import Numeric
@@ -33,6 +33,25 @@ def _inverse_digamma_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Arr
 # --- Gamma: log k − digamma(k) = s ----------------------------------------------------------------------
 
 
+def _log_gap(k: Array) -> Array:
+    """Return log k − digamma(k), by its asymptotic series where the difference would cancel."""
+    large = k > 20
+    z = 1 / jnp.where(large, k, 20) ** 2
+    series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z / 132)))) + 0.5 / jnp.where(large, k, 20)
+    small = jnp.where(large, 1, k)
+    return jnp.where(large, series, jnp.log(small) - digamma(small))
+
+
+def _trigamma_excess(k: Array) -> Array:
+    """Return trigamma(k) − 1/k, likewise."""
+    large = k > 20
+    z = 1 / jnp.where(large, k, 20)
+    square = z * z
+    tail = z * square * (1 / 6 - square * (1 / 30 - square * (1 / 42 - square * (1 / 30 - square * 5 / 66))))
+    small = jnp.where(large, 1, k)
+    return jnp.where(large, square / 2 + tail, trigamma(small) - 1 / small)
+
+
 @jax.custom_jvp
 def gamma_shape(s: Any) -> Array:
     """Return the k > 0 with log k − digamma(k) = s > 0: the shape of a Gamma with log E[x] − E[log x] = s."""
@@ -40,7 +59,7 @@ def gamma_shape(s: Any) -> Array:
     start = (3 - s + jnp.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
 
     def step(_: Any, k: Array) -> Array:  # Newton on 1/k, in which the left side is nearly linear at both ends
-        return 1 / (1 / k - (jnp.log(k) - digamma(k) - s) / (k * k * (trigamma(k) - 1 / k)))
+        return 1 / (1 / k - (_log_gap(k) - s) / (k * k * _trigamma_excess(k)))
 
     return jax.lax.fori_loop(0, 8, step, start)
 
@@ -48,7 +67,7 @@ def gamma_shape(s: Any) -> Array:
 @gamma_shape.defjvp
 def _gamma_shape_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Array, Array]:
     k = gamma_shape(primals[0])
-    return k, tangents[0] / (1 / k - trigamma(k))
+    return k, -tangents[0] / _trigamma_excess(k)
 
 
 # --- Dirichlet: digamma(α_i) − digamma(Σα) = η_i --------------------------------------------------------
@@ -57,6 +76,18 @@ def _gamma_shape_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Array, 
 def log_means(alpha: Float[Numeric, "*batch k"]) -> Float[Array, "*batch k"]:
     """Return E[log x_i] = digamma(α_i) − digamma(Σα), with all its digits even when one α_i is nearly the sum."""
     return -_digamma_gap(jnp.asarray(alpha), _rest(jnp.asarray(alpha)))
+
+
+def log_beta(alpha: Float[Numeric, "*batch k"]) -> Float[Array, "*batch"]:
+    """Return Σ log Γ(α_i) − log Γ(Σα), with the largest α_i and the sum taken together."""
+    alpha = jnp.asarray(alpha)
+    largest = jax.nn.one_hot(jnp.argmax(alpha, axis=-1), alpha.shape[-1], dtype=bool)
+    top = jnp.sum(jnp.where(largest, alpha, 0), axis=-1)
+    rest = jnp.sum(jnp.where(largest, 0, alpha), axis=-1)
+    short = rest < top / 2
+    integral = _integral(digamma, top, jnp.where(short, rest, 0))
+    gap = jnp.where(short, integral, gammaln(top + rest) - gammaln(top))
+    return jnp.sum(jnp.where(largest, 0, gammaln(jnp.where(largest, 1, alpha))), axis=-1) - gap
 
 
 def _rest(alpha: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:

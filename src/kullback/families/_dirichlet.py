@@ -5,12 +5,19 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import gammaln, xlogy
+from jax.scipy.special import xlogy
 from jaxtyping import Array, Bool, Float
 
 from kullback.families._batch import Batch
 from kullback.families._check import check_ndim, check_positive, check_values
-from kullback.families._digamma import dirichlet_concentration, dirichlet_slack, log_means, trigamma, trigamma_gaps
+from kullback.families._digamma import (
+    dirichlet_concentration,
+    dirichlet_slack,
+    log_beta,
+    log_means,
+    trigamma,
+    trigamma_gaps,
+)
 from kullback.families._excess import potential_excess
 from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._statistics import MeanStatistics
@@ -96,8 +103,7 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def log_partition(self) -> Float[Array, "*batch"]:
-        alpha = jnp.asarray(self.concentration)
-        return jnp.sum(gammaln(alpha), axis=-1) - gammaln(jnp.sum(alpha, axis=-1))
+        return log_beta(self.concentration)
 
     @property
     def entropy(self) -> Float[Array, "*batch"]:

@@ -14,8 +14,8 @@ from jaxtyping import Array, Float
 if TYPE_CHECKING:
     from kullback.families._family import Kind
 
-_NEAR = 1e-2
-_TERMS = 9
+_NEAR = 0.05
+_TERMS = 14
 
 
 def ratio_excess(a: Any, b: Any) -> Array:

@@ -24,6 +24,8 @@ class Exponential(ExponentialFamily):
     0.25
     """
 
+    fixed_size = 1
+
     rate: Float[Numeric, "*batch"]
 
     def __init__(self, rate: Any):

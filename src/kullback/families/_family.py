@@ -1,7 +1,7 @@
 """What every exponential family answers."""
 
 import abc
-from typing import Any, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -50,6 +50,9 @@ class ExponentialFamily(ClosedFormModel):
     A family is also a closed-form model with nothing hidden, so mixtures and learning algorithms ask it
     the same questions as any other model: `expected_statistics`, `own_statistics`, `maximize`.
     """
+
+    #: The number of coordinates, where it is the same for all members of the class.
+    fixed_size: ClassVar[int | None] = None
 
     # --- the distribution -------------------------------------------------------------------------------
 
@@ -281,6 +284,12 @@ def own_means(family: ExponentialFamily, mass: Array, mean: Float[Array, "*batch
 def _member(make: Any, name: str, vector: Any, structure: dict[str, Any]) -> Any:
     vector = as_parameter(vector)
     check_ndim(name, vector, 1, "at least one axis, the last for the coordinates")
+    family, count = make.__self__, vector.shape[-1]
+    if count != (family.fixed_size or max(count, 1)):
+        raise ValueError(
+            f"{name} has shape {vector.shape}: a {family.__name__} has {family.fixed_size or 'one or more'} "
+            f"coordinates on the last axis, not {count}."
+        )
     check_finite(name, vector)
     try:
         return make(vector, **structure)

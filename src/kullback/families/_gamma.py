@@ -14,7 +14,7 @@ from kullback.families._digamma import gamma_shape, trigamma
 from kullback.families._excess import potential_excess
 from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._statistics import MeanStatistics
-from kullback.families._types import Numeric, as_parameter
+from kullback.families._types import Numeric, as_parameter, share_batch
 
 
 class Gamma(ExponentialFamily):
@@ -31,6 +31,8 @@ class Gamma(ExponentialFamily):
     [0.23, 1.5]
     """
 
+    fixed_size = 2
+
     shape: Float[Numeric, "*batch"]
     rate: Float[Numeric, "*batch"]
 
@@ -38,7 +40,7 @@ class Gamma(ExponentialFamily):
         shape, rate = as_parameter(shape), as_parameter(rate)
         check_positive("shape", shape)
         check_positive("rate", rate)
-        self.shape, self.rate = (shape, rate) if shape.shape == rate.shape else tuple(jnp.broadcast_arrays(shape, rate))
+        self.shape, self.rate = share_batch(("shape", shape), ("rate", rate))
 
     @property
     def batch_shape(self) -> tuple[int, ...]:

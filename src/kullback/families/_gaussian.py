@@ -27,7 +27,7 @@ from kullback.families._linalg import (
     whitener,
 )
 from kullback.families._statistics import CentredStatistics, average, expand
-from kullback.families._types import Numeric, as_parameter
+from kullback.families._types import Numeric, as_parameter, share_batch
 
 
 class Gaussian(ExponentialFamily):
@@ -60,9 +60,7 @@ class Gaussian(ExponentialFamily):
             )
         check_finite("mean", mean)
         check_covariance("covariance", covariance)
-        batch = np.broadcast_shapes(mean.shape[:-1], covariance.shape[:-2])
-        self.mean = mean if mean.shape[:-1] == batch else jnp.broadcast_to(mean, (*batch, n))
-        self.covariance = covariance if covariance.shape[:-2] == batch else jnp.broadcast_to(covariance, (*batch, n, n))
+        self.mean, self.covariance = share_batch(("mean", mean), ("covariance", covariance), (1, 2))
 
     @property
     def batch_shape(self) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._linalg import pairs
 from kullback.families._newton import natural_from_expectation
 from kullback.families._statistics import MeanStatistics
-from kullback.families._types import Numeric, as_parameter
+from kullback.families._types import Numeric, as_parameter, share_batch
 
 LARGEST = 20
 #: How many states are held at a time.
@@ -64,9 +64,7 @@ class Ising(ExponentialFamily):
             raise ValueError(f"couplings has shape {couplings.shape}: {m} interactions need {m} on the last axis.")
         check_finite("biases", biases)
         check_finite("couplings", couplings)
-        batch = np.broadcast_shapes(biases.shape[:-1], couplings.shape[:-1])
-        self.biases = biases if biases.shape[:-1] == batch else jnp.broadcast_to(biases, (*batch, n))
-        self.couplings = couplings if couplings.shape[:-1] == batch else jnp.broadcast_to(couplings, (*batch, m))
+        self.biases, self.couplings = share_batch(("biases", biases), ("couplings", couplings), (1, 1))
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -239,6 +237,9 @@ def _listed(interactions: Any, n: int) -> Pairs:
         if interactions != "all":
             raise ValueError(f"interactions is {interactions!r}: it must be 'all' or a list of pairs (i, j).")
         return tuple((int(i), int(j)) for i, j in zip(*pairs(n), strict=True))
+    for place, pair in enumerate(interactions):
+        if len(tuple(pair)) != 2:
+            raise ValueError(f"interactions[{place}] is {tuple(pair)}: it must be two different spins.")
     listed = tuple((int(i), int(j)) for i, j in interactions)
     for place, (i, j) in enumerate(listed):
         if not (0 <= i < n and 0 <= j < n and i != j):
@@ -250,6 +251,8 @@ def _listed(interactions: Any, n: int) -> Pairs:
 
 def _spin_count(size: int, interactions: Any) -> int:
     if not isinstance(interactions, str):
+        if size <= len(interactions):
+            raise ValueError(f"{size} coordinates do not fit {len(interactions)} interactions: each spin adds one.")
         return size - len(interactions)
     n = int((np.sqrt(1 + 8 * size) - 1) / 2 + 0.5)
     if n * (n + 1) // 2 != size:

@@ -1,5 +1,6 @@
 """Counts of K categories in a fixed number of trials."""
 
+import math
 from typing import Any, Self
 
 import equinox as eqx
@@ -33,7 +34,7 @@ class Multinomial(ExponentialFamily):
     trials: int = eqx.field(static=True)
 
     def __init__(self, trials: int, probabilities: Any):
-        if int(trials) != trials or trials < 1:
+        if not (math.isfinite(trials) and int(trials) == trials and trials >= 1):
             raise ValueError(f"trials is {trials}: it must be a whole number, 1 or more.")
         self.trials = int(trials)
         self.probabilities = Categorical(probabilities).probabilities

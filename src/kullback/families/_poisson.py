@@ -31,6 +31,8 @@ class Poisson(ExponentialFamily):
     1.099
     """
 
+    fixed_size = 1
+
     rate: Float[Numeric, "*batch"]
 
     def __init__(self, rate: Any):

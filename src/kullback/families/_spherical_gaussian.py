@@ -14,7 +14,7 @@ from kullback.families._diagonal_gaussian import gather_variances
 from kullback.families._excess import ratio_excess
 from kullback.families._family import ExponentialFamily
 from kullback.families._statistics import CentredStatistics
-from kullback.families._types import Numeric, as_parameter
+from kullback.families._types import Numeric, as_parameter, share_batch
 
 
 class SphericalGaussian(ExponentialFamily):
@@ -39,10 +39,7 @@ class SphericalGaussian(ExponentialFamily):
         check_ndim("mean", mean, 1, "at least one axis, the last for the coordinates of a point")
         check_finite("mean", mean)
         check_positive("variance", variance)
-        batch = np.broadcast_shapes(mean.shape[:-1], variance.shape)
-        n = mean.shape[-1]
-        self.mean = mean if mean.shape[:-1] == batch else jnp.broadcast_to(mean, (*batch, n))
-        self.variance = variance if variance.shape == batch else jnp.broadcast_to(variance, batch)
+        self.mean, self.variance = share_batch(("mean", mean), ("variance", variance), (1, 0))
 
     @property
     def batch_shape(self) -> tuple[int, ...]:

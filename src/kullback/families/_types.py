@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 # Families and models hold JAX arrays inside a computation and NumPy arrays outside of it. The parameters of
@@ -23,6 +24,27 @@ def as_parameter(value: Any) -> Numeric:
         return value if np.issubdtype(value.dtype, np.floating) else value.astype(float)
     array = np.asarray(value)
     return array if np.issubdtype(array.dtype, np.floating) else array.astype(np.float64)
+
+
+def share_batch(
+    first: tuple[str, Numeric], second: tuple[str, Numeric], axes: tuple[int, int] = (0, 0)
+) -> tuple[Numeric, Numeric]:
+    """Broadcast the leading axes of two named parameters; the last `axes` of each belong to one member."""
+    (name, a), (other, b) = first, second
+    own_a, own_b = a.shape[a.ndim - axes[0] :], b.shape[b.ndim - axes[1] :]
+    try:
+        batch = np.broadcast_shapes(a.shape[: a.ndim - axes[0]], b.shape[: b.ndim - axes[1]])
+    except ValueError:
+        raise ValueError(
+            f"{name} has shape {a.shape} and {other} has shape {b.shape}: their leading axes do not fit together."
+        ) from None
+    return _stretched(a, batch + own_a), _stretched(b, batch + own_b)
+
+
+def _stretched(value: Numeric, shape: tuple[int, ...]) -> Numeric:
+    if value.shape == shape:
+        return value
+    return np.broadcast_to(value, shape) if isinstance(value, np.ndarray) else jnp.broadcast_to(value, shape)
 
 
 def is_concrete(*values: Any) -> bool:

@@ -15,7 +15,7 @@ from kullback.families._check import check_finite, check_interior, check_values
 from kullback.families._excess import potential_excess
 from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._statistics import MeanStatistics
-from kullback.families._types import Numeric, as_parameter
+from kullback.families._types import Numeric, as_parameter, share_batch
 
 
 class VonMises(ExponentialFamily):
@@ -32,6 +32,8 @@ class VonMises(ExponentialFamily):
     [0.698..., 0.0]
     """
 
+    fixed_size = 2
+
     mean: Float[Numeric, "*batch"]
     concentration: Float[Numeric, "*batch"]
 
@@ -39,9 +41,7 @@ class VonMises(ExponentialFamily):
         mean, kappa = as_parameter(mean), as_parameter(concentration)
         check_finite("mean", mean)
         check_values("concentration", kappa, lambda v: np.isfinite(v) & (v >= 0), "finite and not negative")
-        self.mean, self.concentration = (
-            (mean, kappa) if mean.shape == kappa.shape else tuple(jnp.broadcast_arrays(mean, kappa))
-        )
+        self.mean, self.concentration = share_batch(("mean", mean), ("concentration", kappa))
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -160,6 +160,8 @@ def _circle(angle: Float[Array, "*batch"]) -> Float[Array, "*batch 2"]:
 
 def _polar(vector: Numeric) -> tuple[Float[Array, "*batch"], Float[Array, "*batch"]]:
     x, y = jnp.asarray(vector)[..., 0], jnp.asarray(vector)[..., 1]
+    # a hair off the origin, where the angle means nothing, so that what does not depend on it has a derivative there
+    x = x + jnp.where((x == 0) & (y == 0), np.finfo(x.dtype).tiny ** 0.5, 0)
     return jnp.hypot(x, y), jnp.arctan2(y, x)
 
 
@@ -180,8 +182,9 @@ def _sample_turn(key: Array, kappa: Float[Array, "..."]) -> Float[Array, "..."]:
         accepted = (c * (2 - c) > u) | (jnp.log(c) - jnp.log(u) + 1 - c >= 0)
         return key, done | accepted, jnp.where(done, cosine, f)
 
-    key, side = jax.random.split(key)
-    start = (key, jnp.zeros(kappa.shape, bool), jnp.ones_like(kappa))
+    key, side, flat = jax.random.split(key, 3)
+    uniform = jnp.cos(np.pi * jax.random.uniform(flat, kappa.shape, kappa.dtype))
+    start = (key, ~(kappa > 1e-8), jnp.where(jnp.isnan(kappa), jnp.nan, uniform))  # κ = 0 has nothing to reject
     _, _, cosine = jax.lax.while_loop(lambda state: ~jnp.all(state[1]), propose, start)
     sign = jnp.where(jax.random.bernoulli(side, 0.5, kappa.shape), 1.0, -1.0)
     return sign * jnp.arccos(jnp.clip(cosine, -1, 1))
