@@ -181,9 +181,7 @@ def condition(member, of, through):
 def test_coordinates_survive_the_way_through_any_others(family, size):
     member, kind = members(family, size), members(family, size).kind
     here = read(member)
-    growth = {
-        (of, through): condition(member, of, through) for of in COORDINATES for through in COORDINATES
-    }
+    growth = {(of, through): condition(member, of, through) for of in COORDINATES for through in COORDINATES}
 
     def check(name, reached, excuse):
         off = np.asarray(reached - here[name])

@@ -59,9 +59,7 @@ def test_fisher_formulas(n):
     np.testing.assert_allclose(found["source"], source, rtol=1e-10, atol=1e-12)
 
     statistics = [((i,), 1) for i in range(n)] + [((k, m), 1 if k == m else 2) for k, m in entries(n)]
-    natural = np.array(
-        [[c * d * isserlis(mean, covariance, s, t) for t, d in statistics] for s, c in statistics]
-    )
+    natural = np.array([[c * d * isserlis(mean, covariance, s, t) for t, d in statistics] for s, c in statistics])
     np.testing.assert_allclose(found["natural"], natural, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(found["expectation"], np.linalg.inv(natural), rtol=1e-7, atol=1e-9)
 
@@ -79,9 +77,7 @@ def test_potentials():
         second[i, j] = second[j, i] = eta[n + place] / (1 if i == j else 2)
     first = theta[:n]
     expected = (
-        n / 2 * np.log(2 * np.pi)
-        - first @ np.linalg.solve(matrix, first) / 4
-        - np.linalg.slogdet(-2 * matrix)[1] / 2
+        n / 2 * np.log(2 * np.pi) - first @ np.linalg.solve(matrix, first) / 4 - np.linalg.slogdet(-2 * matrix)[1] / 2
     )
     np.testing.assert_allclose(psi, expected, rtol=1e-12)
     spread = second - np.outer(eta[:n], eta[:n])

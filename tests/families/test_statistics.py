@@ -16,7 +16,7 @@ def test_the_parallel_axis_rule():
     def of(data):
         centred = data - data.mean(axis=0)
         spread = centred.T @ centred / len(data)
-        return CentredStatistics(np.float64(len(data)), np.float64(1.5), data.mean(axis=0), spread, outer)
+        return CentredStatistics(np.array(len(data), float), np.array(1.5, float), data.mean(axis=0), spread, outer)
 
     merged = quick(lambda a, b: a.merge(b))(of(x), of(y))
     whole = of(np.concatenate([x, y]))
@@ -71,7 +71,7 @@ def test_extent_and_batch():
 
 
 def test_plain_averages_merge_by_mass():
-    a = MeanStatistics(np.float64(1), np.float64(0), np.array([2.0]))
-    b = MeanStatistics(np.float64(3), np.float64(0), np.array([6.0]))
+    a = MeanStatistics(np.array(1, float), np.array(0, float), np.array([2.0]))
+    b = MeanStatistics(np.array(3, float), np.array(0, float), np.array([6.0]))
     assert a.merge(b).mean == 5
     assert Poisson(1.0).maximize(a.merge(b)).rate == 5

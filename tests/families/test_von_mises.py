@@ -90,7 +90,8 @@ def test_without_concentration_it_is_uniform():
     np.testing.assert_allclose(fisher, np.eye(2) / 2, atol=1e-15)
     np.testing.assert_allclose(dual, np.eye(2) * 2, atol=1e-15)
     assert interior
-    np.testing.assert_array_equal(zeros, 0)
+    # coming back from the origin leaves a hair, so that derivatives exist there
+    np.testing.assert_allclose(zeros, 0, atol=1e-150)
     with pytest.raises(ValueError, match="concentration is 0"):
         v.fisher("source")
 

@@ -37,6 +37,8 @@ class SphericalGaussian(ExponentialFamily):
     def __init__(self, mean: Any, variance: Any):
         mean, variance = as_parameter(mean), as_parameter(variance)
         check_ndim("mean", mean, 1, "at least one axis, the last for the coordinates of a point")
+        if mean.shape[-1] < 1:
+            raise ValueError(f"mean has shape {mean.shape}: a point needs one coordinate or more.")
         check_finite("mean", mean)
         check_positive("variance", variance)
         self.mean, self.variance = share_batch(("mean", mean), ("variance", variance), (1, 0))
