@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from kullback.families import Coordinates, ExponentialFamily, Kind
-from kullback.geometry._flow import Metric, velocity
+from kullback.geometry._flow import Metric, members_at, velocity
 from kullback.geometry._natural_gradient import Objective
 from kullback.geometry._track import Track
 
@@ -41,7 +41,7 @@ def descend(
     flat = starts.reshape(-1, starts.shape[-1])
     vectors, values, times = eqx.filter_jit(_descend)(F, p.kind, metric, coordinates, flat, step, steps)
     shape = (*starts.shape[:-1], steps + 1)
-    members = p.kind.at(coordinates, vectors.reshape(*shape, -1))
+    members = members_at(p.kind, coordinates, vectors.reshape(*shape, -1))
     never = jnp.zeros(starts.shape[:-1], bool)
     return Track(members, values.reshape(shape), times.reshape(shape), never)
 

@@ -65,9 +65,16 @@ def flow(
             f"The flow needs more steps than allowed to reach time {horizon:g}: it is stiff in {coordinates} "
             "coordinates. Try other coordinates, a shorter time, or a larger tolerance."
         )
-    members = p.kind.at(coordinates, vectors.reshape(*batch, points, -1))
+    members = members_at(p.kind, coordinates, vectors.reshape(*batch, points, -1))
     shape = (*batch, points)
     return Track(members, values.reshape(shape), times.reshape(shape), left.reshape(batch))
+
+
+def members_at(kind: Kind, coordinates: Coordinates, vectors: Float[Array, "... d"]) -> Any:
+    """Return the members along a track. They were inside when they were made: nothing is checked again, for on the
+    boundary another way of rounding would find them outside.
+    """
+    return jax.jit(lambda v: kind.at(coordinates, v))(vectors)
 
 
 def _solve(
