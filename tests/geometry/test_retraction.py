@@ -121,6 +121,24 @@ def test_steps_that_cross_the_boundary_come_back(p, velocity):
     assert np.all(np.isfinite(end.natural))
 
 
+def test_a_covariance_that_grows_in_one_direction_keeps_the_others():
+    p = MEMBERS[0]
+    row, column = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]
+    least = np.linalg.eigvalsh(p.covariance)[0]
+    for direction in directions(3):
+        for scale in (1e6, 1e12, -1e12):
+            flat = np.concatenate([np.zeros(3), scale * np.outer(direction, direction)[row, column]])
+            assert np.linalg.eigvalsh(move(p, flat).covariance)[0] > 0.49 * least
+
+
+def test_squares_do_not_overflow():
+    p = Categorical(np.array([0.2, 0.3, 0.5], np.float32))
+    end = retraction(p, np.array([1e25, -2e25], np.float32))
+    np.testing.assert_allclose(
+        end.probabilities, [1 / 0.2, 4 / 0.3, 1 / 0.5] / np.sum([1 / 0.2, 4 / 0.3, 1 / 0.5]), 1e-5
+    )
+
+
 def test_through_the_uniform_distribution_a_von_mises_turns_around():
     end = retraction(VonMises(1.0, 2.0), [0.0, -5.0])
     assert float(end.mean) == pytest.approx(1 + np.pi, rel=1e-12)
