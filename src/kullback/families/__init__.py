@@ -1,6 +1,6 @@
 """Exponential families in three coordinate systems: source, natural and expectation."""
 
-from kullback.families._batch import Batch, Extent
+from kullback.families._batch import Batch, Extent, Frame, by_blocks
 from kullback.families._bernoulli import Bernoulli
 from kullback.families._beta import Beta
 from kullback.families._categorical import Categorical
@@ -52,6 +52,7 @@ __all__ = [
     "Exponential",
     "ExponentialFamily",
     "Extent",
+    "Frame",
     "Gamma",
     "Gaussian",
     "Ising",
@@ -65,4 +66,5 @@ __all__ = [
     "SphericalGaussian",
     "Statistics",
     "VonMises",
+    "by_blocks",
 ]

@@ -1,12 +1,20 @@
 """Data as the models see it: a batch of points, and its extent without the values."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Num
+import numpy as np
+from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._types import Numeric
+
+Merged = TypeVar("Merged")
+
+#: Numbers that are worked on at once. Statistics of blocks merge, so a long batch needs the memory of a short one.
+_AT_ONCE = 2**20
 
 
 def as_float(value: Any) -> Float[Array, "..."]:
@@ -27,22 +35,43 @@ class Extent(eqx.Module):
         self.mass = as_float(mass)
 
 
+class Frame(eqx.Module):
+    """Where the data lies: its center and the scale of each column.
+
+    Seen from there, products of coordinates keep their digits and Gaussians may use their quick kernel. A batch has a
+    frame only where that holds (`Gaussian.keeps_digits`); it changes speed, never the meaning.
+    """
+
+    center: Float[Numeric, " n"]
+    scale: Float[Numeric, " n"]
+
+
 class Batch(eqx.Module):
     """Points with weights. A padded row is a row of weight 0: its values are never looked at.
 
     `weight` has one entry for each row, or one for each row and each member of a batched model (the
     responsibilities of a mixture). `width` is the variance of a data point itself: N(v, width·I) in place of
-    the Dirac at v. It enters the statistics of Gaussian families and nothing else.
+    the Dirac at v. It enters the statistics of Gaussian families and nothing else. `observed` says which entries are
+    there; what is missing is marginalized, exactly. It is None when nothing is missing: another tree of arrays, hence
+    another compiled function, hence no cost.
     """
 
     values: Num[Numeric, "rows ..."]
     weight: Float[Numeric, "rows *batch"]
     width: Float[Numeric, ""]
+    observed: Bool[Numeric, "rows ..."] | None
+    frame: Frame | None
 
-    def __init__(self, values: Any, weight: Any = None, width: Any = 0.0):
+    def __init__(
+        self, values: Any, weight: Any = None, width: Any = 0.0, observed: Any = None, frame: Frame | None = None
+    ):
         values = jnp.asarray(values)
         dtype = as_float(values).dtype
         self.width = jnp.asarray(width, dtype)
+        self.observed = None if observed is None else jnp.asarray(observed, bool)
+        self.frame = frame
+        if self.observed is not None:
+            values = jnp.where(self.observed, values, 0)
         if weight is None:
             self.values, self.weight = values, jnp.ones(values.shape[:1], dtype)
             return
@@ -60,3 +89,61 @@ class Batch(eqx.Module):
     def weighted(self, weight: Float[Numeric, "rows *batch"]) -> "Batch":
         """Return the same points under other weights."""
         return eqx.tree_at(lambda batch: batch.weight, self, jnp.asarray(weight))
+
+    def columns(self, values: Num[Numeric, "rows ..."], observed: Any) -> "Batch":
+        """Return other columns of the same rows."""
+        return eqx.tree_at(
+            lambda batch: (batch.values, batch.observed, batch.frame),
+            self,
+            (jnp.asarray(values), observed, None),
+            is_leaf=lambda leaf: leaf is None,
+        )
+
+    def rows(self, start: Any, count: int) -> "Batch":
+        """Return `count` rows from `start` on."""
+        return eqx.tree_at(
+            lambda batch: (batch.values, batch.weight, batch.observed),
+            self,
+            tuple(
+                None if part is None else jax.lax.dynamic_slice_in_dim(jnp.asarray(part), start, count)
+                for part in (self.values, self.weight, self.observed)
+            ),
+            is_leaf=lambda leaf: leaf is None,
+        )
+
+
+def block_rows(batch: Batch) -> int:
+    """Return how many rows to work on at once: fewer where each of them becomes many features or a matrix."""
+    n = int(np.prod(batch.values.shape[1:]))
+    if batch.observed is not None:
+        rows = _AT_ONCE // (2 * n * n)
+    elif batch.frame is not None:
+        rows = _AT_ONCE // (n * (n + 3) // 2)
+    else:
+        rows = 2048
+    return 1 << (min(max(rows, 64), 4096).bit_length() - 1)
+
+
+def by_blocks(statistics: Callable[[Batch], Merged], batch: Batch) -> Merged:
+    """Merge the statistics of blocks of rows: those of the whole, with the memory of one block.
+
+    Blocks after the last row that has a weight are skipped, so padding costs nothing.
+    """
+    total, block = batch.values.shape[0], block_rows(batch)
+    if total <= block:
+        return statistics(batch)
+    weight = jnp.asarray(batch.weight)
+    place = jnp.arange(total)
+    last = jnp.max(jnp.where(jnp.any(weight > 0, axis=tuple(range(1, weight.ndim))), place, -1)) + 1
+
+    def one(index: Array, merged: Any) -> Any:
+        # the last block begins early enough to be full; what was counted before has no weight in it
+        start = jnp.minimum(index * block, total - block)
+        part = batch.rows(start, block)
+        fresh = (start + jnp.arange(block) >= index * block).reshape(block, *(1,) * (weight.ndim - 1))
+        return merged.merge(statistics(part.weighted(jnp.where(fresh, part.weight, 0))))
+
+    shapes = jax.eval_shape(lambda b: statistics(b.rows(0, block)), batch)
+    nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    result: Merged = jax.lax.fori_loop(0, (last + block - 1) // block, one, nothing)
+    return result

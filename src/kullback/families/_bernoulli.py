@@ -11,12 +11,12 @@ from jaxtyping import Array, Bool, Float, Num
 from kullback.families._batch import Batch
 from kullback.families._check import check_interior, check_values
 from kullback.families._excess import entropy_excess
-from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter
+from kullback.families._whole import WholeFamily, gather_means, own_means
 
 
-class Bernoulli(ExponentialFamily):
+class Bernoulli(WholeFamily):
     """P(x = 1) = p for x in {0, 1}. For variables in {−1, +1} see `Ising`.
 
     Coordinates: source and expectation p; statistic T = x; natural log p/(1−p).

@@ -11,12 +11,12 @@ from jaxtyping import Array, Bool, Float
 from kullback.families._batch import Batch
 from kullback.families._check import check_positive
 from kullback.families._dirichlet import Dirichlet
-from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter, share_batch
+from kullback.families._whole import WholeFamily, gather_means, own_means
 
 
-class Beta(ExponentialFamily):
+class Beta(WholeFamily):
     """p(x) ∝ x^(α−1) (1−x)^(β−1) for x in (0, 1).
 
     The base measure is 1/x(1−x). Coordinates:

@@ -12,12 +12,12 @@ from jaxtyping import Array, Bool, Float, Num
 from kullback.families._batch import Batch
 from kullback.families._check import check_interior, check_ndim, check_probabilities
 from kullback.families._excess import entropy_excess
-from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter
+from kullback.families._whole import WholeFamily, gather_means, own_means
 
 
-class Categorical(ExponentialFamily):
+class Categorical(WholeFamily):
     """P(x = k) = p_k for x in {0, …, K−1}.
 
     Coordinates, each of length K−1; the last category is the reference:

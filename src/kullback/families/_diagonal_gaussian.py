@@ -8,12 +8,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._batch import Batch
+from kullback.families._batch import Batch, Frame
 from kullback.families._check import check_finite, check_ndim, check_positive
 from kullback.families._excess import ratio_excess
-from kullback.families._family import ExponentialFamily, row_weight
+from kullback.families._family import ExponentialFamily
+from kullback.families._gaussian_rows import (
+    LOG_TWO_PI,
+    diagonal_spreads,
+    features_log_likelihood,
+    features_moments,
+    near_enough,
+)
 from kullback.families._statistics import CentredStatistics, average, expand
 from kullback.families._types import Numeric, as_parameter, share_batch
+from kullback.families._whole import drawn_where_missing, row_weight, weighted_total
 
 
 class DiagonalGaussian(ExponentialFamily):
@@ -130,8 +138,73 @@ class DiagonalGaussian(ExponentialFamily):
         square = jnp.square(precision)
         return _coordinate_blocks(precision + 2 * jnp.square(mean) * square, -mean * square, 0.5 * square)
 
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> CentredStatistics:
-        return gather_variances(self, batch, log_likelihood)
+    def seen_from(self, frame: Frame) -> "DiagonalGaussian":
+        """Return the members in the coordinates u = (x − center) / scale."""
+        mean, variance = (self.mean - frame.center) / frame.scale, self.variance / jnp.square(frame.scale)
+        return eqx.tree_at(lambda g: (g.mean, g.variance), self, (mean, variance))
+
+    def features_pay(self, frame: Frame, reach: float) -> bool:
+        """Whether the quick kernel keeps its digits on data within `reach` of the frame's center."""
+        mean, scale = np.asarray(self.mean), np.asarray(frame.scale)
+        precision = np.max(np.square(scale) / np.asarray(self.variance), axis=-1)
+        return near_enough((mean - frame.center) / scale, precision, reach)
+
+    def _flat(self) -> Self:
+        """Return the members in one row."""
+        n = self.mean.shape[-1]
+        flat = (jnp.reshape(self.mean, (-1, n)), jnp.reshape(self.variance, (-1, n)))
+        return eqx.tree_at(lambda g: (g.mean, g.variance), self, flat)
+
+    def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
+        """Log density of each row, or of what is observed of it, under each member."""
+        flat = self._flat()
+        values = jnp.asarray(batch.values, jnp.asarray(flat.mean).dtype)
+        shape = (values.shape[0], *self.batch_shape)
+        if batch.frame is not None and batch.observed is None:
+            return features_log_likelihood(flat, values, batch.frame).reshape(shape)
+        variance = jnp.asarray(flat.variance)
+        terms = jnp.square(values[:, None, :] - flat.mean) / variance + jnp.log(variance) + LOG_TWO_PI
+        if batch.observed is not None:
+            terms = jnp.where(jnp.asarray(batch.observed)[:, None, :], terms, 0)
+        return -0.5 * jnp.sum(terms, axis=-1).reshape(shape)
+
+    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CentredStatistics, None]:
+        """Return mean and variances of the rows; missing entries as the members expect them."""
+        weight = row_weight(batch, self.batch_shape)
+        total = weighted_total(weight, self.log_likelihood(batch))
+        values, w = jnp.asarray(batch.values, weight.dtype), weight.reshape(weight.shape[0], -1)
+        if batch.observed is not None:
+            mass, mean, spread = self._flat()._completed(
+                values, w, jnp.asarray(batch.observed, w.dtype), jnp.asarray(batch.width)
+            )
+        elif batch.frame is not None:
+            mass, eta = features_moments(self, values, w, batch.frame)
+            mean, second = _halves(eta)
+            spread = (second - jnp.square(mean)) * jnp.square(batch.frame.scale) + batch.width
+            mean = jnp.asarray(batch.frame.center + mean * batch.frame.scale)
+        else:
+            mass, mean = average(values, w)
+            spread = diagonal_spreads(values, w, mean) / expand(jnp.where(mass > 0, mass, 1), 1) + batch.width
+        shape = self.batch_shape
+        gathered = (mass.reshape(shape), total, mean.reshape(self.mean.shape), spread.reshape(self.mean.shape))
+        return CentredStatistics(*gathered, squares), carry
+
+    def _completed(self, values: Array, weight: Array, seen: Array, width: Array) -> tuple[Array, Array, Array]:
+        """Return mass, mean and spread by columns: of what is seen, and of what the members expect of the rest."""
+        there = weight.T @ seen
+        some = jnp.where(there > 0, there, 1)
+        mean = (weight.T @ (values * seen)) / some
+        total = jax.lax.map(lambda m: m[0] @ (seen * jnp.square(values - m[1])), (weight.T, mean))
+        nothing = jnp.zeros_like(there)
+        data = CentredStatistics(there, nothing, mean[..., None], total / some + width, _only_square)
+        absent = weight.T @ (1 - seen)
+        own = (jnp.asarray(self.mean)[..., None], jnp.asarray(self.variance))
+        both = data.merge(CentredStatistics(absent, nothing, *own, _only_square))
+        return jnp.sum(weight, axis=0), jnp.asarray(both.mean)[..., 0], jnp.asarray(both.spread)
+
+    def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:
+        """Draw the missing entries of each row, for each member; the others say nothing about them."""
+        return drawn_where_missing(self, batch, key)
 
     def _own(self, mass: Float[Array, "*batch"]) -> CentredStatistics:
         return CentredStatistics(
@@ -147,27 +220,13 @@ class DiagonalGaussian(ExponentialFamily):
         return 0.5 * jnp.multiply(statistics.mass, jnp.sum(square + jnp.log(2 * np.pi * variance), axis=-1))
 
 
-def gather_variances(
-    family: ExponentialFamily, batch: Batch, log_likelihood: Float[Array, "*batch"]
-) -> CentredStatistics:
-    """Return the mean of each coordinate and the variance around it, one member at a time."""
-    weight = row_weight(batch, family.batch_shape)
-    values = jnp.asarray(batch.values, weight.dtype)
-    mass, mean = average(values, weight)
-
-    def one(member: tuple[Array, Array]) -> Array:
-        w, m = member
-        return w @ jnp.where(w[:, None] > 0, jnp.square(values - m), 0)
-
-    flat = (weight.reshape(weight.shape[0], -1).T, mean.reshape(-1, mean.shape[-1]))
-    total = jax.lax.map(one, flat).reshape(mean.shape)
-    variance = total / expand(jnp.where(mass > 0, mass, 1), 1) + batch.width
-    return CentredStatistics(mass, log_likelihood, mean, variance, squares)
-
-
 def squares(vector: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
     """Return the squares of a vector's entries; a function of a module, so that statistics can be pickled."""
     return jnp.square(vector)
+
+
+def _only_square(vector: Float[Array, "*batch 1"]) -> Float[Array, "*batch"]:
+    return jnp.square(vector[..., 0])
 
 
 def _halves(flat: Numeric) -> tuple[Array, Array]:

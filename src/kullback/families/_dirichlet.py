@@ -19,12 +19,12 @@ from kullback.families._digamma import (
     trigamma_gaps,
 )
 from kullback.families._excess import potential_excess
-from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter
+from kullback.families._whole import WholeFamily, gather_means, own_means
 
 
-class Dirichlet(ExponentialFamily):
+class Dirichlet(WholeFamily):
     """p(x) ∝ ∏ x_i^(α_i − 1) on the simplex of K probabilities.
 
     The base measure is ∏ 1/x_i, so that small concentrations keep their digits. Coordinates, of length K:

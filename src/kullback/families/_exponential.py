@@ -10,12 +10,12 @@ from jaxtyping import Array, Bool, Float
 from kullback.families._batch import Batch
 from kullback.families._check import check_positive
 from kullback.families._excess import ratio_excess
-from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter
+from kullback.families._whole import WholeFamily, gather_means, own_means
 
 
-class Exponential(ExponentialFamily):
+class Exponential(WholeFamily):
     """p(x) = r e^(−rx) for x ≥ 0.
 
     Coordinates: source r; statistic T = x; natural −r; expectation 1/r.

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Num
 from kullback.families._batch import Batch, Extent
 from kullback.families._check import check_finite, check_ndim
 from kullback.families._model import ClosedFormModel
-from kullback.families._statistics import MeanStatistics, Statistics, average
+from kullback.families._statistics import Statistics
 from kullback.families._types import Numeric, as_parameter
 
 Coordinates: TypeAlias = Literal["source", "natural", "expectation"]
@@ -203,19 +203,10 @@ class ExponentialFamily(ClosedFormModel):
     # --- a model with nothing hidden --------------------------------------------------------------------
 
     @abc.abstractmethod
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> Statistics: ...
-
-    @abc.abstractmethod
     def _own(self, mass: Float[Array, "*batch"]) -> Statistics: ...
 
     @abc.abstractmethod
     def _nearest(self, statistics: Any) -> Self: ...
-
-    def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
-        """Log density of each row under each member."""
-        axes = (1,) * len(self.batch_shape)
-        rows, *event = batch.values.shape
-        return self.log_prob(batch.values.reshape(rows, *axes, *event))
 
     def posterior(self, batch: Batch) -> None:
         """Return nothing: nothing is hidden."""
@@ -223,13 +214,6 @@ class ExponentialFamily(ClosedFormModel):
     def energy(self, v: Any, h: None = None) -> Float[Array, "..."]:
         """−log p(v)."""
         return -self.log_prob(v)
-
-    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[Any, None]:
-        """Return the statistics of the data: what is observed is all there is."""
-        row = self.log_likelihood(batch)
-        weight = row_weight(batch, self.batch_shape)
-        total = jnp.sum(jnp.where(weight > 0, weight * row, 0), axis=0)
-        return self._gather(batch, total), carry
 
     def own_statistics(self, like: Extent) -> Any:
         """Return the statistics the model itself expects of as much data."""
@@ -256,29 +240,6 @@ class ExponentialFamily(ClosedFormModel):
     def aligned_to(self, reference: Self) -> Self:
         """Return itself: nothing hidden, nothing to line up."""
         return self
-
-
-def row_weight(batch: Batch, batch_shape: tuple[int, ...]) -> Float[Array, "rows ..."]:
-    """Weights with one axis for the rows and one for each of the model's batch axes."""
-    weight = jnp.asarray(batch.weight)
-    weight = weight.reshape(weight.shape + (1,) * (1 + len(batch_shape) - weight.ndim))
-    return jnp.broadcast_to(weight, weight.shape[:1] + batch_shape)
-
-
-def gather_means(
-    family: ExponentialFamily,
-    batch: Batch,
-    statistics: Float[Array, "rows d"],
-    log_likelihood: Float[Array, "*batch"],
-) -> MeanStatistics:
-    """Average the statistics of the rows, for families whose average needs no care."""
-    mass, mean = average(statistics, row_weight(batch, family.batch_shape))
-    return MeanStatistics(mass, log_likelihood, mean)
-
-
-def own_means(family: ExponentialFamily, mass: Array, mean: Float[Array, "*batch d"]) -> MeanStatistics:
-    """Return the average a member expects, with this mass and no data behind it."""
-    return MeanStatistics(mass, jnp.zeros_like(mass), mean)
 
 
 def _member(make: Any, name: str, vector: Any, structure: dict[str, Any]) -> Any:

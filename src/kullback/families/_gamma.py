@@ -12,12 +12,12 @@ from kullback.families._batch import Batch
 from kullback.families._check import check_positive
 from kullback.families._digamma import gamma_shape, trigamma
 from kullback.families._excess import potential_excess
-from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter, share_batch
+from kullback.families._whole import WholeFamily, gather_means, own_means
 
 
-class Gamma(ExponentialFamily):
+class Gamma(WholeFamily):
     """p(x) = r^k x^(k−1) e^(−rx) / Γ(k) for x > 0, with shape k and rate r.
 
     The base measure is 1/x. Coordinates:

@@ -10,10 +10,20 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from numpy.typing import NDArray
 
-from kullback.families._batch import Batch
+from kullback.families._batch import Batch, Frame
 from kullback.families._check import check_covariance, check_finite, check_ndim
 from kullback.families._excess import determinant_excess
-from kullback.families._family import ExponentialFamily, row_weight
+from kullback.families._family import ExponentialFamily
+from kullback.families._gaussian_rows import (
+    LOG_TWO_PI,
+    complete,
+    completed_moments,
+    features_log_likelihood,
+    features_moments,
+    near_enough,
+    spreads,
+    whitened_squares,
+)
 from kullback.families._linalg import (
     apply,
     gram,
@@ -28,6 +38,7 @@ from kullback.families._linalg import (
 )
 from kullback.families._statistics import CentredStatistics, average, expand
 from kullback.families._types import Numeric, as_parameter, share_batch
+from kullback.families._whole import row_weight, weighted_total
 
 
 class Gaussian(ExponentialFamily):
@@ -91,7 +102,8 @@ class Gaussian(ExponentialFamily):
 
     def statistics(self, x: Any) -> Float[Array, "... d"]:
         x = jnp.asarray(x, dtype=jnp.asarray(self.mean).dtype)
-        return pack(x, outer(x), 2.0)
+        i, j = pairs(x.shape[-1])
+        return jnp.concatenate([x, jnp.square(x), 2 * x[..., i] * x[..., j]], axis=-1)
 
     @property
     def source(self) -> Float[Array, "*batch d"]:
@@ -182,13 +194,85 @@ class Gaussian(ExponentialFamily):
 
     # --- a model with nothing hidden --------------------------------------------------------------------
 
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> CentredStatistics:
+    def _flat(self) -> tuple["Gaussian", Float[Array, "k n"], Float[Array, "k n n"]]:
+        """Return the members in one row, and their parameters."""
+        n = self.mean.shape[-1]
+        mean, covariance = jnp.reshape(self.mean, (-1, n)), jnp.reshape(self.covariance, (-1, n, n))
+        return eqx.tree_at(lambda g: (g.mean, g.covariance), self, (mean, covariance)), mean, covariance
+
+    def seen_from(self, frame: Frame) -> "Gaussian":
+        """Return the members in the coordinates u = (x − center) / scale."""
+        mean = (self.mean - frame.center) / frame.scale
+        covariance = self.covariance / outer(frame.scale)
+        return eqx.tree_at(lambda g: (g.mean, g.covariance), self, (mean, covariance))
+
+    def features_pay(self, frame: Frame, reach: float) -> bool:
+        """Whether the quick kernel keeps its digits on data within `reach` of the frame's center, and is quicker."""
+        mean, scale = np.asarray(self.mean), np.asarray(frame.scale)
+        k, n = mean.reshape(-1, mean.shape[-1]).shape
+        if 3 * k < n:
+            return False
+        precision = np.linalg.inv(np.asarray(self.covariance) / np.multiply.outer(scale, scale))
+        return near_enough((mean - frame.center) / scale, np.linalg.norm(precision, axis=(-2, -1)), reach)
+
+    def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
+        """Log density of each row, or of what is observed of it, under each member."""
+        flat, mean, covariance = self._flat()
+        values = jnp.asarray(batch.values, mean.dtype)
+        shape = (values.shape[0], *self.batch_shape)
+        if batch.observed is not None:
+            seen = jnp.asarray(batch.observed)
+            rows = jax.lax.map(lambda m: complete(m[0], m[1], values, seen).log_likelihood, (mean, covariance))
+            return rows.T.reshape(shape)
+        if batch.frame is not None:
+            return features_log_likelihood(flat, values, batch.frame).reshape(shape)
+        w = whitener(covariance)
+        square = whitened_squares(values, mean, w)
+        return (-0.5 * (square + log_determinant(w) + values.shape[-1] * LOG_TWO_PI)).reshape(shape)
+
+    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CentredStatistics, None]:
+        """Return mean and covariance of the rows; missing entries as the members expect them given the others."""
         weight = row_weight(batch, self.batch_shape)
-        values = jnp.asarray(batch.values, weight.dtype)
-        mass, mean = average(values, weight)
-        covariance = _spread(values, weight, mean) / expand(jnp.where(mass > 0, mass, 1), 2)
-        covariance = covariance + batch.width * jnp.eye(values.shape[-1], dtype=values.dtype)
-        return CentredStatistics(mass, log_likelihood, mean, covariance, outer)
+        total = weighted_total(weight, self.log_likelihood(batch))
+        flat, here, covariance = self._flat()
+        values, w = jnp.asarray(batch.values, weight.dtype), weight.reshape(weight.shape[0], -1)
+        n = values.shape[-1]
+        if batch.observed is not None:
+            seen = jnp.asarray(batch.observed)
+            mass, mean, spread = jax.lax.map(
+                lambda m: completed_moments(complete(m[0], m[1], values, seen), m[2], jnp.asarray(batch.width)),
+                (here, covariance, w.T),
+            )
+        elif batch.frame is not None:
+            mass, eta = features_moments(flat, values, w, batch.frame)
+            mean, second = unpack(eta, 2.0)
+            spread = (second - outer(mean)) * outer(batch.frame.scale) + batch.width * jnp.eye(n, dtype=w.dtype)
+            mean = batch.frame.center + mean * batch.frame.scale
+        else:
+            mass, mean = average(values, w)
+            spread = spreads(values, w, mean) / expand(jnp.where(mass > 0, mass, 1), 2)
+            spread = spread + batch.width * jnp.eye(n, dtype=w.dtype)
+        shape = self.batch_shape
+        gathered = (mass.reshape(shape), total, mean.reshape(*shape, n), spread.reshape(*shape, n, n))
+        return CentredStatistics(*gathered, outer), carry
+
+    def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:
+        """Draw the missing entries of each row given the others, for each member.
+
+        A whole point y is drawn, then moved by the regression on the observed entries: y + G(x − y)ₒ.
+        """
+        flat, mean, covariance = self._flat()
+        values = jnp.asarray(batch.values, mean.dtype)
+        drawn = flat.sample(key, values.shape[:1])
+        seen = jnp.ones(values.shape, bool) if batch.observed is None else jnp.asarray(batch.observed)
+
+        def one(member: tuple[Array, Array, Array]) -> Array:
+            m, c, y = member
+            moved = y + jnp.einsum("rij,rj->ri", complete(m, c, values, seen).gain, jnp.where(seen, values - y, 0))
+            return jnp.where(seen, values, moved)
+
+        rows = jax.lax.map(one, (mean, covariance, jnp.moveaxis(drawn, 1, 0)))
+        return jnp.moveaxis(rows, 0, 1).reshape(values.shape[0], *self.mean.shape)
 
     def _own(self, mass: Float[Array, "*batch"]) -> CentredStatistics:
         return CentredStatistics(
@@ -205,22 +289,6 @@ class Gaussian(ExponentialFamily):
         constant = self.mean.shape[-1] * math.log(2 * math.pi)
         quadratic = jnp.sum(jnp.square(z), axis=-1) + trace
         return 0.5 * jnp.multiply(statistics.mass, quadratic + constant + log_determinant(w))
-
-
-def _spread(
-    values: Float[Array, "rows n"], weight: Float[Array, "rows *batch"], mean: Float[Array, "*batch n"]
-) -> Float[Array, "*batch n n"]:
-    """Sum the weighted outer products around each mean, one member at a time: rows × n numbers, not rows × n²."""
-    rows, *batch = weight.shape
-    n = values.shape[-1]
-    flat_weight, flat_mean = weight.reshape(rows, -1).T, mean.reshape(-1, n)
-
-    def one(member: tuple[Array, Array]) -> Array:
-        w, m = member
-        centred = jnp.where(w[:, None] > 0, values - m, 0)
-        return (centred * w[:, None]).T @ centred
-
-    return jax.lax.map(one, (flat_weight, flat_mean)).reshape(*batch, n, n)
 
 
 def _entries(n: int) -> tuple[NDArray[Any], NDArray[Any]]:

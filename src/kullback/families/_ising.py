@@ -13,11 +13,11 @@ from jaxtyping import Array, Bool, Float, Num
 from kullback.families._batch import Batch
 from kullback.families._check import check_finite, check_ndim, check_values
 from kullback.families._excess import potential_excess
-from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._linalg import pairs
 from kullback.families._newton import natural_from_expectation
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter, share_batch
+from kullback.families._whole import WholeFamily, gather_means, own_means
 
 LARGEST = 20
 #: How many states are held at a time.
@@ -26,7 +26,7 @@ _BLOCK = 12
 Pairs = tuple[tuple[int, int], ...]
 
 
-class Ising(ExponentialFamily):
+class Ising(WholeFamily):
     """p(x) ∝ exp(Σ h_i x_i + Σ J_ij x_i x_j) for x in {−1, +1}ⁿ, n ≤ 20.
 
     `interactions` lists the pairs (i, j) that interact, "all" for every pair. With none it is the independence

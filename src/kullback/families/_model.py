@@ -58,5 +58,9 @@ class ClosedFormModel(eqx.Module):
         """Draw visible points."""
 
     @abc.abstractmethod
+    def impute(self, batch: Batch, key: Array) -> Any:
+        """Draw the missing entries of each row given what is observed of it."""
+
+    @abc.abstractmethod
     def aligned_to(self, reference: Self) -> Self:
         """Return the same model with its hidden labels lined up with those of the reference."""

@@ -11,12 +11,12 @@ from jaxtyping import Array, Bool, Float, Num
 
 from kullback.families._batch import Batch
 from kullback.families._categorical import Categorical, simplex_covariance, simplex_fisher
-from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric
+from kullback.families._whole import WholeFamily, gather_means, own_means
 
 
-class Multinomial(ExponentialFamily):
+class Multinomial(WholeFamily):
     """P(x) = N! ∏ p_k^x_k / x_k! for counts x that sum to N.
 
     The base measure is N!/∏ x_k!. Coordinates, each of length K−1; the last category is the reference:

@@ -12,16 +12,16 @@ from jaxtyping import Array, Bool, Float, Num
 from kullback.families._batch import Batch
 from kullback.families._check import check_interior, check_values
 from kullback.families._excess import entropy_excess
-from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter
+from kullback.families._whole import WholeFamily, gather_means, own_means
 
 #: H = ½·log(2πeλ) − Σ c_j λ^−j for large λ.
 _ENTROPY = (1 / 12, 1 / 24, 19 / 360, 9 / 80, 863 / 2520, 1375 / 1008, 33953 / 5040, 57281 / 1440)
 _LARGE = 64.0
 
 
-class Poisson(ExponentialFamily):
+class Poisson(WholeFamily):
     """P(x) = λˣ e^(−λ) / x! for x = 0, 1, …
 
     The base measure is 1/x!. Coordinates: source λ; statistic T = x; natural log λ; expectation λ. A rate of 0

@@ -105,7 +105,10 @@ class Product(ExponentialFamily):
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
         keys = jax.random.split(key, len(self.parts))
         drawn = [part.sample(k, shape) for part, k in zip(self.parts, keys, strict=True)]
-        columns = [d if part.event_shape else d[..., None] for part, d in zip(self.parts, drawn, strict=True)]
+        return self._side_by_side(drawn)
+
+    def _side_by_side(self, points: list[Array]) -> Num[Array, "..."]:
+        columns = [p if part.event_shape else p[..., None] for part, p in zip(self.parts, points, strict=True)]
         return jnp.concatenate([c.astype(self.source.dtype) for c in columns], axis=-1)
 
     def statistics(self, x: Any) -> Float[Array, "... d"]:
@@ -176,12 +179,28 @@ class Product(ExponentialFamily):
         signature = ",".join(f"(a{i},a{i})" for i in range(len(blocks))) + "->(d,d)"
         return jnp.vectorize(block_diag, signature=signature)(*blocks)
 
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> ProductStatistics:
-        parts = []
-        for part, piece in zip(self.parts, self.split(batch.values), strict=True):
-            gathered, _ = part.expected_statistics(Batch(piece, batch.weight, batch.width))
-            parts.append(gathered)
-        return ProductStatistics(parts[0].mass, log_likelihood, tuple(parts))
+    def _batches(self, batch: Batch) -> list[Batch]:
+        """Cut the columns of a batch into those of the parts."""
+        values = self.split(batch.values)
+        observed = [None] * len(values) if batch.observed is None else self.split(batch.observed)
+        return [batch.columns(v, o) for v, o in zip(values, observed, strict=True)]
+
+    def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
+        """Log density of each row, or of what is observed of it, under each member."""
+        return _total(part.log_likelihood(piece) for part, piece in zip(self.parts, self._batches(batch), strict=True))
+
+    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[ProductStatistics, None]:
+        """Return the statistics of each part, of its columns."""
+        both = zip(self.parts, self._batches(batch), strict=True)
+        parts = tuple(part.expected_statistics(piece)[0] for part, piece in both)
+        total = _total(part.log_likelihood for part in parts)
+        return ProductStatistics(parts[0].mass, total, parts), carry
+
+    def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:
+        """Draw the missing entries of each row, part by part, for each member."""
+        keys = jax.random.split(key, len(self.parts))
+        drawn = [part.impute(b, k) for part, b, k in zip(self.parts, self._batches(batch), keys, strict=True)]
+        return self._side_by_side(drawn)
 
     def _own(self, mass: Float[Array, "*batch"]) -> ProductStatistics:
         parts = tuple(part._own(mass) for part in self.parts)

@@ -8,13 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._batch import Batch
+from kullback.families._batch import Batch, Frame
 from kullback.families._check import check_finite, check_ndim, check_positive
-from kullback.families._diagonal_gaussian import gather_variances
+from kullback.families._diagonal_gaussian import DiagonalGaussian
 from kullback.families._excess import ratio_excess
 from kullback.families._family import ExponentialFamily
 from kullback.families._statistics import CentredStatistics
 from kullback.families._types import Numeric, as_parameter, share_batch
+from kullback.families._whole import drawn_where_missing
 
 
 class SphericalGaussian(ExponentialFamily):
@@ -136,9 +137,28 @@ class SphericalGaussian(ExponentialFamily):
         correction = 2 * square[..., None] / n * mean[..., :, None] * mean[..., None, :]
         return matrix.at[..., :n, :n].add(correction)
 
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> CentredStatistics:
-        each = gather_variances(self, batch, log_likelihood)
-        return CentredStatistics(each.mass, log_likelihood, each.mean, jnp.mean(each.spread, axis=-1), mean_square)
+    def _diagonal(self) -> DiagonalGaussian:
+        """Return the same members with a variance for each coordinate."""
+        variance = jnp.broadcast_to(jnp.asarray(self.variance)[..., None], self.mean.shape)
+        return DiagonalGaussian(self.mean, variance)
+
+    def features_pay(self, frame: Frame, reach: float) -> bool:
+        """Whether the quick kernel keeps its digits on data within `reach` of the frame's center."""
+        return self._diagonal().features_pay(frame, reach)
+
+    def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
+        """Log density of each row, or of what is observed of it, under each member."""
+        return self._diagonal().log_likelihood(batch)
+
+    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CentredStatistics, None]:
+        """Return mean and variance of the rows; missing entries as the members expect them."""
+        each, _ = self._diagonal().expected_statistics(batch)
+        spread = jnp.mean(each.spread, axis=-1)
+        return CentredStatistics(each.mass, each.log_likelihood, each.mean, spread, mean_square), carry
+
+    def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:
+        """Draw the missing entries of each row, for each member; the others say nothing about them."""
+        return drawn_where_missing(self, batch, key)
 
     def _own(self, mass: Float[Array, "*batch"]) -> CentredStatistics:
         return CentredStatistics(

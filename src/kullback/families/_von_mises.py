@@ -13,12 +13,12 @@ from kullback.families._batch import Batch
 from kullback.families._bessel import bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio
 from kullback.families._check import check_finite, check_interior, check_values
 from kullback.families._excess import potential_excess
-from kullback.families._family import ExponentialFamily, gather_means, own_means
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter, share_batch
+from kullback.families._whole import WholeFamily, gather_means, own_means
 
 
-class VonMises(ExponentialFamily):
+class VonMises(WholeFamily):
     """p(x) = exp(κ cos(x − μ)) / 2πI₀(κ) for an angle x in radians.
 
     Any angle is a point; samples and means lie in (−π, π]. With A = I₁/I₀ the coordinates are

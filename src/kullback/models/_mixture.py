@@ -9,7 +9,7 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Num
 
-from kullback.families import Batch, ClosedFormModel, ExponentialFamily, Extent, Numeric, Statistics
+from kullback.families import Batch, ClosedFormModel, Extent, Numeric, Statistics, by_blocks
 from kullback.families import Categorical as Label
 from kullback.geometry import relative_entropy
 
@@ -44,6 +44,12 @@ class Mixture(ClosedFormModel):
     `components` is one model batched over K, usually a family. Statistics are those of the components, each weighted
     by its responsibilities; the model nearest to them has ω_h = mass of h / mass, and each component its own nearest.
 
+    `temperature` is that of the posterior p(h | v)^(1/temperature) in the E-step: 1 is the mixture, 0 is hard EM, which
+    gives each row to its most probable label. The `log_likelihood` of the statistics is then the free energy
+    temperature·log Σ_h p(h, v)^(1/temperature), which is what EM raises. `tied` names parameters that all components
+    share (the covariance of Gaussians), `fixed_weights` leaves the weights as they are. Hard EM of spherical Gaussians
+    with one variance and equal, fixed weights is K-means.
+
     >>> from kullback.families import Poisson
     >>> shop = Mixture(weights=[0.75, 0.25], components=Poisson(rate=[2.0, 20.0]))
     >>> shop.posterior(Batch([3, 15])).round(3).tolist()
@@ -52,15 +58,35 @@ class Mixture(ClosedFormModel):
 
     weights: Float[Numeric, " k"]
     components: Any
+    temperature: float = eqx.field(static=True)
+    tied: tuple[str, ...] = eqx.field(static=True)
+    fixed_weights: bool = eqx.field(static=True)
 
-    def __init__(self, weights: Any, components: ClosedFormModel):
+    def __init__(
+        self,
+        weights: Any,
+        components: ClosedFormModel,
+        temperature: float = 1.0,
+        tied: tuple[str, ...] = (),
+        fixed_weights: bool = False,
+    ):
         self.weights = Label(weights).probabilities
         self.components = components
+        self.temperature = float(temperature)
+        self.tied = tuple(tied)
+        self.fixed_weights = bool(fixed_weights)
         count = getattr(components, "batch_shape", None)
         if self.weights.ndim != 1 or count != self.weights.shape:
             raise ValueError(
                 f"weights has shape {self.weights.shape} and components batch shape {count}: both must be (K,)."
             )
+        if not 0 <= self.temperature < np.inf:
+            raise ValueError(f"temperature is {temperature}: it must be 0 or more, and finite.")
+        for name in self.tied:
+            if name not in ("covariance", "variance") or not hasattr(components, name):
+                raise ValueError(f"tied is {self.tied}: only the covariance or variance of Gaussians can be shared.")
+
+    # --- what the data says -----------------------------------------------------------------------------
 
     def _joint(self, batch: Batch) -> Float[Array, "rows k"]:
         return jnp.log(self.weights) + self.components.log_likelihood(batch)
@@ -71,19 +97,30 @@ class Mixture(ClosedFormModel):
 
     def posterior(self, batch: Batch) -> Float[Array, "rows k"]:
         """Return the responsibilities p(h | v). A row that no component can explain leaves the weights as they are."""
-        return self._responsibilities(self._joint(batch))[0]
-
-    def _responsibilities(self, joint: Float[Array, "rows k"]) -> tuple[Array, Array]:
-        total = jax.nn.logsumexp(joint, axis=-1)
-        possible = jnp.isfinite(total)[:, None]
-        share = jnp.exp(joint - jnp.where(possible, total[:, None], 0))
-        return jnp.where(possible, share, self.weights), total
+        return _responsibilities(self._joint(batch), jnp.asarray(self.weights), 1.0)[0]
 
     def energy(self, v: Any, h: Any = None) -> Float[Array, "..."]:
         """Return −log p(h, v) for points v with labels h."""
         h = jnp.asarray(h)
-        chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[h], self.components)
-        return chosen.energy(v) - jnp.log(jnp.asarray(self.weights)[h])
+        return self._chosen(h).energy(v) - jnp.log(jnp.asarray(self.weights)[h])
+
+    def _chosen(self, h: Num[Array, "..."]) -> Any:
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf)[h], self.components)
+
+    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[MixtureStatistics, None]:
+        """Return the components' statistics, each row weighted by its responsibilities, block by block."""
+        return by_blocks(self._of_block, batch), carry
+
+    def _of_block(self, batch: Batch) -> MixtureStatistics:
+        share, total = _responsibilities(self._joint(batch), jnp.asarray(self.weights), self.temperature)
+        weight = jnp.asarray(batch.weight)
+        inner, _ = self.components.expected_statistics(batch.weighted(share * weight[:, None]))
+        # the components' own log-likelihoods are not asked for: the compiler leaves them out
+        inner = eqx.tree_at(lambda s: s.log_likelihood, inner, jnp.zeros_like(inner.mass))
+        seen = jnp.sum(jnp.where(weight > 0, weight * total, 0))
+        return MixtureStatistics(jnp.sum(weight), seen, inner)
+
+    # --- what the model says ----------------------------------------------------------------------------
 
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
         """Draw visible points."""
@@ -93,21 +130,21 @@ class Mixture(ClosedFormModel):
         """Draw labels, and the points they belong to."""
         first, second = jax.random.split(key)
         h = jax.random.categorical(first, jnp.log(self.weights), shape=shape)
-        chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[h], self.components)
-        return h, chosen.sample(second)
+        return h, self._chosen(h).sample(second)
 
-    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[MixtureStatistics, None]:
-        """Return the components' statistics, each row weighted by its responsibilities."""
-        share, total = self._responsibilities(self._joint(batch))
-        weight = jnp.asarray(batch.weight)
-        inner, _ = self.components.expected_statistics(batch.weighted(share * weight[:, None]))
-        seen = jnp.sum(jnp.where(weight > 0, weight * total, 0))
-        return MixtureStatistics(jnp.sum(weight), seen, inner), carry
+    def impute(self, batch: Batch, key: Array) -> Num[Array, "rows ..."]:
+        """Draw the missing entries of each row: a label given what is observed, then the entries given both."""
+        first, second = jax.random.split(key)
+        h = jax.random.categorical(first, jnp.log(self.posterior(batch)), axis=-1)
+        drawn = self.components.impute(batch, second)
+        return drawn[jnp.arange(drawn.shape[0]), h]
 
     def own_statistics(self, like: Extent) -> MixtureStatistics:
         """Return the components' own statistics, with the weights as masses."""
         inner = self.components.own_statistics(Extent(jnp.multiply(self.weights, like.mass)))
         return MixtureStatistics(jnp.sum(inner.mass), jnp.zeros_like(inner.mass[0]), inner)
+
+    # --- the nearest model ------------------------------------------------------------------------------
 
     def maximize(self, statistics: MixtureStatistics, prior: MixtureStatistics | None = None) -> Self:
         """Return the mixture whose components and weights have these statistics."""
@@ -115,8 +152,11 @@ class Mixture(ClosedFormModel):
             statistics = statistics.merge(prior)
         mass = jnp.asarray(statistics.components.mass)
         total = jnp.sum(mass)
-        weights = jnp.where(total > 0, mass / jnp.where(total > 0, total, 1), self.weights)
+        share = jnp.where(total > 0, mass / jnp.where(total > 0, total, 1), self.weights)
         components = self.components.maximize(statistics.components)
+        for name in self.tied:
+            components = _shared(components, name, share)
+        weights = self.weights if self.fixed_weights else share
         return eqx.tree_at(lambda m: (m.weights, m.components), self, (weights, components))
 
     def cross_entropy(self, statistics: MixtureStatistics) -> Float[Array, ""]:
@@ -131,10 +171,46 @@ class Mixture(ClosedFormModel):
         """
         from scipy.optimize import linear_sum_assignment  # half a second, for aligning only
 
-        def both_ways(a: ExponentialFamily, b: ExponentialFamily) -> Array:
-            return relative_entropy(a, b) + relative_entropy(b, a)
+        if self.weights.shape != reference.weights.shape:
+            raise ValueError(
+                f"the mixtures have {self.weights.shape[0]} and {reference.weights.shape[0]} components: labels can "
+                "only be matched one to one."
+            )
 
-        table = jax.vmap(jax.vmap(both_ways, (None, 0)), (0, None))(reference.components, self.components)
+        def both_ways(a: Any, b: Any) -> Array:
+            turned = b.aligned_to(a)
+            return relative_entropy(a, turned) + relative_entropy(turned, a)
+
+        table = _in_pairs(both_ways)(reference.components, self.components)
         cost = np.nan_to_num(np.asarray(table, dtype=np.float64), posinf=1e100)
         _, order = linear_sum_assignment(cost)
-        return jax.tree.map(lambda leaf: leaf[order], self)
+        ordered: Self = jax.tree.map(lambda leaf: leaf[order], self)
+        turned = eqx.filter_vmap(lambda b, a: b.aligned_to(a))(ordered.components, reference.components)
+        return eqx.tree_at(lambda m: m.components, ordered, turned)
+
+
+def _in_pairs(function: Any) -> Any:
+    return jax.jit(jax.vmap(jax.vmap(function, (None, 0)), (0, None)))
+
+
+def _responsibilities(
+    joint: Float[Array, "rows k"], otherwise: Float[Array, " k"], temperature: float
+) -> tuple[Float[Array, "rows k"], Float[Array, " rows"]]:
+    """Return p(h | v)^(1/temperature), normalized, and the free energy; a row that nothing explains has `otherwise`."""
+    if temperature == 0:
+        total = jnp.max(joint, axis=-1)
+        share = jax.nn.one_hot(jnp.argmax(joint, axis=-1), joint.shape[-1], dtype=joint.dtype)
+    else:
+        peak = jnp.max(joint, axis=-1, keepdims=True)
+        shifted = jnp.exp((joint - jnp.where(jnp.isfinite(peak), peak, 0)) / temperature)
+        mass = jnp.sum(shifted, axis=-1, keepdims=True)
+        total = (peak + temperature * jnp.log(mass))[:, 0]
+        share = shifted / mass
+    return jnp.where(jnp.isfinite(total)[:, None], share, otherwise), total
+
+
+def _shared(components: Any, name: str, share: Float[Array, " k"]) -> Any:
+    """Give all components the average of a parameter, by mass."""
+    value = getattr(components, name)
+    mean = jnp.tensordot(share, value, axes=1)
+    return eqx.tree_at(lambda c: getattr(c, name), components, jnp.broadcast_to(mean, value.shape))

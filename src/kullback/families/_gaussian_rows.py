@@ -1,0 +1,135 @@
+"""Rows of data under many Gaussians at once: the kernels in which learning spends its time.
+
+There are two orders of the same products. *Features*: seen from a frame in which the data is near 0, T(u) makes the
+log-likelihoods one matrix product with the natural coordinates, and the statistics one with the responsibilities.
+*Whitened*: each member centers and whitens the rows for itself. It keeps its digits however far clusters are apart,
+and it is the quicker one when members are few and columns many.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from kullback.families._batch import Frame
+from kullback.families._linalg import gram, log_determinant, whitener
+from kullback.families._statistics import expand
+
+LOG_TWO_PI = math.log(2 * math.pi)
+
+#: The error that features may add: distance² × ε.
+_DIGITS = 1e-9
+
+
+def whitened_squares(
+    values: Float[Array, "rows n"], mean: Float[Array, "k n"], w: Float[Array, "k n n"]
+) -> Float[Array, "rows k"]:
+    """Return |W_k(x − μ_k)|² for each row and member."""
+
+    def one(member: tuple[Array, Array]) -> Array:
+        m, factor = member
+        return jnp.sum(jnp.square((values - m) @ factor.T), axis=-1)
+
+    return jax.lax.map(one, (mean, w)).T
+
+
+def spreads(
+    values: Float[Array, "rows n"], weight: Float[Array, "rows k"], mean: Float[Array, "k n"]
+) -> Float[Array, "k n n"]:
+    """Return Σ w_k (x − μ_k)(x − μ_k)ᵀ, one member at a time: rows × n numbers, not rows × n²."""
+    turned = values.T
+
+    def one(member: tuple[Array, Array]) -> Array:
+        w, m = member
+        return ((turned - m[:, None]) * w) @ (values - m)
+
+    return jax.lax.map(one, (weight.T, mean))
+
+
+def diagonal_spreads(
+    values: Float[Array, "rows n"], weight: Float[Array, "rows k"], mean: Float[Array, "k n"]
+) -> Float[Array, "k n"]:
+    """Return Σ w_k (x − μ_k)², one member at a time."""
+    return jax.lax.map(lambda member: member[0] @ jnp.square(values - member[1]), (weight.T, mean))
+
+
+# --- features ----------------------------------------------------------------------------------------------
+
+
+def features_log_likelihood(family: Any, values: Float[Array, "rows n"], frame: Frame) -> Float[Array, "rows k"]:
+    """Return ⟨θ, T(u)⟩ − ψ(θ) of flat members seen from the frame: one matrix product."""
+    seen = family.seen_from(frame)
+    product = seen.statistics(_from_frame(values, frame)) @ seen.natural.T
+    return product - seen.log_partition - jnp.sum(jnp.log(frame.scale))
+
+
+def features_moments(
+    family: Any, values: Float[Array, "rows n"], weight: Float[Array, "rows k"], frame: Frame
+) -> tuple[Array, Float[Array, "k d"]]:
+    """Return the mass of each member and its average of T(u): one matrix product."""
+    mass = jnp.sum(weight, axis=0)
+    total = weight.T @ family.statistics(_from_frame(values, frame))
+    return mass, total / expand(jnp.where(mass > 0, mass, 1), 1)
+
+
+def _from_frame(values: Float[Array, "rows n"], frame: Frame) -> Float[Array, "rows n"]:
+    return (values - frame.center) / frame.scale
+
+
+def near_enough(mean: Any, precision: Any, reach: float) -> bool:
+    """Whether T(u) keeps its digits: means and a bound on the precision of each member, seen from the frame."""
+    farthest = np.linalg.norm(mean, axis=-1) + reach
+    return bool(np.max(np.square(farthest) * precision) * np.finfo(float).eps < _DIGITS)
+
+
+# --- missing entries -----------------------------------------------------------------------------------------
+
+
+class Completed(NamedTuple):
+    """What one Gaussian makes of rows with missing entries."""
+
+    log_likelihood: Float[Array, " rows"]
+    filled: Float[Array, "rows n"]
+    gain: Float[Array, "rows n n"]  # of the filled row with respect to the observed entries
+    covariance: Float[Array, "rows n n"]  # of the missing entries given the others
+
+
+def complete(
+    mean: Float[Array, " n"],
+    covariance: Float[Array, "n n"],
+    values: Float[Array, "rows n"],
+    observed: Bool[Array, "rows n"],
+) -> Completed:
+    """Return log p(x_o), E[x | x_o] and Cov(x | x_o) for the observed entries x_o of each row."""
+    n = values.shape[-1]
+    both = observed[:, :, None] & observed[:, None, :]
+    eye = jnp.eye(n, dtype=values.dtype)
+    w = whitener(jnp.where(both, covariance, eye))
+    away = jnp.where(observed, values - mean, 0)
+    square = jnp.sum(jnp.square(jnp.einsum("rij,rj->ri", w, away)), axis=-1)
+    count = jnp.sum(observed, axis=-1)
+    regression = covariance @ jnp.where(both, gram(w), 0)
+    gain = jnp.where(observed[:, :, None], jnp.where(both, eye, 0), regression)
+    neither = ~observed[:, :, None] & ~observed[:, None, :]
+    return Completed(
+        -0.5 * (square + log_determinant(w) + count * LOG_TWO_PI),
+        mean + jnp.einsum("rij,rj->ri", gain, away),
+        gain,
+        jnp.where(neither, covariance - regression @ covariance, 0),
+    )
+
+
+def completed_moments(
+    parts: Completed, weight: Float[Array, " rows"], width: Float[Array, ""]
+) -> tuple[Array, Array, Array]:
+    """Return mass, mean and spread of completed rows, with what is not known of the missing entries in the spread."""
+    mass = jnp.sum(weight)
+    share = weight / jnp.where(mass > 0, mass, 1)
+    mean = share @ parts.filled
+    away = parts.filled - mean
+    inside = jnp.einsum("r,rij->ij", share, parts.covariance)
+    smeared = width * jnp.einsum("r,rij,rkj->ik", share, parts.gain, parts.gain)
+    return mass, mean, (away * share[:, None]).T @ away + inside + smeared
