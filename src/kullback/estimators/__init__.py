@@ -3,4 +3,7 @@
 from kullback.estimators._combine import combine
 from kullback.estimators._gaussian_mixture import GaussianMixture
 
-__all__ = ["GaussianMixture", "combine"]
+#: The kinds of estimators that a file can hold.
+SAVED = ("GaussianMixture",)
+
+__all__ = ["SAVED", "GaussianMixture", "combine"]

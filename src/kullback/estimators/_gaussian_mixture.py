@@ -1,42 +1,59 @@
 """Gaussian mixtures behind scikit-learn's door."""
 
-from collections.abc import Callable
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
-import jax
+import equinox as eqx
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.cluster import KMeans
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from kullback.families import Batch, Gaussian
-from kullback.learning import decaying_rate, em_step, online_em_step
-from kullback.models import Mixture, MixtureStatistics
-
-
-def _rows(size: int) -> int:
-    """Pad to a power of two, so that batches of like sizes share one compiled function."""
-    return 1 << max(size - 1, 15).bit_length()
+from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureEstimator
+from kullback.estimators._rows import Rows
+from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
+from kullback.models import Mixture
 
 
-class GaussianMixture(DensityMixin, BaseEstimator):
-    """A mixture of Gaussians with full covariance matrices, fitted in batch or online, and combinable.
+class GaussianMixture(MixtureEstimator):
+    """A mixture of Gaussians: scikit-learn's, fitted in batch or online, from any machine, and combinable.
 
     Parameters
     ----------
     n_components : int
         The number of components.
+    covariance_type : {'full', 'tied', 'diag', 'spherical'}
+        What the covariances may be: any, one for all, without correlations, one variance each.
     tol : float
         `fit` stops when the average log-likelihood gains less than this, in nats per point.
     reg_covar : float
-        The variance of a data point itself. It is added to the covariance of the data, once.
+        The variance of a data point itself. It is added to the covariance of the data, once, however long the stream.
     max_iter : int
         The largest number of iterations of `fit`.
+    n_init : int
+        How many starts are tried; the best is kept.
+    init_params : {'kmeans', 'k-means++', 'random', 'random_from_data'}
+        What the start is. Of more than 65,536 rows k-means sees as many, drawn at random.
+    weights_init, means_init, precisions_init : array-like or None
+        Parts of the start that are given.
     random_state : int, RandomState or None
-        Decides the start.
-    rate : float or None
+        Decides the start, and what is drawn.
+    warm_start : bool
+        Whether `fit` goes on from where the last one ended.
+    verbose : int
+        Whether to show progress.
+    verbose_interval : int
+        Accepted for scikit-learn's sake; progress is one line that moves.
+    rate : float, callable or None
         The weight of a new batch in `partial_fit`. None lets it decay as t^−0.6; a constant follows drift.
+    temperature : float
+        1 is the mixture, 0 gives each row to one component, as k-means does.
+
+    Attributes
+    ----------
+    weights_, means_, covariances_, precisions_, precisions_cholesky_, converged_, n_iter_, lower_bound_, lower_bounds_
+        As in scikit-learn.
+    n_points_seen_, n_batches_seen_
+        How much data is behind the fit.
 
     Examples
     --------
@@ -48,135 +65,197 @@ class GaussianMixture(DensityMixin, BaseEstimator):
 
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **MIXTURE_CONSTRAINTS,
+        "covariance_type": [StrOptions({"full", "tied", "diag", "spherical"})],
+        "reg_covar": [Interval(Real, 0.0, None, closed="left")],
+        "weights_init": ["array-like", None],
+        "means_init": ["array-like", None],
+        "precisions_init": ["array-like", None],
+        "verbose_interval": [Interval(Integral, 1, None, closed="left")],
+    }
+
     def __init__(
         self,
         n_components: int = 1,
         *,
+        covariance_type: str = "full",
         tol: float = 1e-3,
         reg_covar: float = 1e-6,
         max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        weights_init: Any = None,
+        means_init: Any = None,
+        precisions_init: Any = None,
         random_state: Any = None,
-        rate: float | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+        rate: Any = None,
+        temperature: float = 1.0,
     ):
         self.n_components = n_components
+        self.covariance_type = covariance_type
         self.tol = tol
         self.reg_covar = reg_covar
         self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
         self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
         self.rate = rate
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to all rows of X by batch EM."""
-        X = self._check(X, reset=True)
-        with jax.enable_x64(True):
-            model, batch = self._start(X), self._batch(X)
-            history: list[float] = []
-            self.converged_ = False
-            while len(history) < self.max_iter and not self.converged_:
-                model, seen = em_step(model, batch)
-                history.append(float(seen.log_likelihood))
-                self.converged_ = len(history) > 1 and abs(history[-1] - history[-2]) < self.tol
-            self._keep(model)
-        self.n_iter_ = len(history)
-        self.lower_bound_ = history[-1]
-        self.n_points_seen_ = float(len(X))
-        self.n_batches_seen_ = 1
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Move towards the rows of X by one step of online EM. The first call starts from them."""
-        first = not hasattr(self, "means_")
-        X = self._check(X, reset=first)
-        with jax.enable_x64(True):
-            model = self._start(X) if first else self._jax_model()
-            step = 0 if first else self.n_batches_seen_
-            model, seen = online_em_step(model, self._batch(X), np.float64(self._schedule()(step)))
-            self._keep(model)
-        self.lower_bound_ = float(seen.log_likelihood)
-        self.n_points_seen_ = len(X) + (0 if first else self.n_points_seen_)
-        self.n_batches_seen_ = step + 1
-        return self
-
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Log-likelihood of each row, in nats."""
-        return self._read(X, lambda model, batch: model.log_likelihood(batch))
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Average log-likelihood of the rows, in nats."""
-        return float(np.mean(self.score_samples(X)))
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each component given each row."""
-        return self._read(X, lambda model, batch: model.posterior(batch))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Most probable component of each row."""
-        return self.predict_proba(X).argmax(axis=1)
+        self.temperature = temperature
 
     def to_model(self) -> Mixture:
         """Return the fitted model, with NumPy arrays."""
-        check_is_fitted(self)
-        return Mixture(self.weights_, Gaussian(self.means_, self.covariances_))
+        self._check_fitted()
+        covariances = getattr(self, "covariances_", None)
+        if covariances is None:  # scikit-learn's users also set the other form by hand
+            covariances = _covariances(np.asarray(self.precisions_cholesky_), self.covariance_type)
+        return self._mixture(self.weights_, self.means_, covariances)
 
-    # --- inside -----------------------------------------------------------------------------------------
+    def _mixture(self, weights: Any, means: Any, covariances: Any) -> Mixture:
+        weights, means, covariances = (np.asarray(a, dtype=np.float64) for a in (weights, means, covariances))
+        match self.covariance_type:
+            case "full":
+                components: Any = Gaussian(means, covariances)
+            case "tied":
+                components = Gaussian(means, np.broadcast_to(covariances, (len(means), *covariances.shape)))
+            case "diag":
+                components = DiagonalGaussian(means, covariances)
+            case _:
+                components = SphericalGaussian(means, covariances)
+        return Mixture(weights / weights.sum(), components, self.temperature, self._tied)
 
-    def _check(self, X: Any, reset: bool) -> np.ndarray:
-        if not (isinstance(self.n_components, (int, np.integer)) and self.n_components >= 1):
-            raise ValueError(f"n_components is {self.n_components!r}: it must be a whole number, 1 or more.")
-        if self.rate is not None and not 0 < self.rate <= 1:
-            raise ValueError(f"rate is {self.rate!r}: it must be None or in (0, 1].")
-        X = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_samples=1)
-        if reset and len(X) < self.n_components:
-            raise ValueError(f"X has {len(X)} rows: n_components={self.n_components} needs at least as many to start.")
+    @property
+    def _tied(self) -> tuple[str, ...]:
+        return ("covariance",) if self.covariance_type == "tied" else ()
+
+    @property
+    def _matrices(self) -> bool:
+        return self.covariance_type in ("full", "tied")
+
+    def _attributes(self, model: Mixture) -> dict[str, np.ndarray]:
+        components = model.components
+        covariances = np.asarray(components.covariance if self._matrices else components.variance)
+        if self.covariance_type == "tied":
+            covariances = covariances[0]
+        factors = _precision_factors(covariances, self.covariance_type)
+        return {
+            "weights_": model.weights,
+            "means_": components.mean,
+            "covariances_": covariances,
+            "precisions_cholesky_": factors,
+            "precisions_": factors @ np.swapaxes(factors, -1, -2) if self._matrices else np.square(factors),
+        }
+
+    @classmethod
+    def _parameters_of(cls, model: Mixture) -> dict[str, Any]:
+        kinds = {Gaussian: "full", DiagonalGaussian: "diag", SphericalGaussian: "spherical"}
+        kind = kinds.get(type(model.components))
+        if kind is None:
+            raise ValueError(f"model has components of {type(model.components).__name__}: they must be Gaussians.")
+        if model.tied and kind != "full":
+            raise ValueError(f"model shares the variance of {type(model.components).__name__}s: no type here does.")
+        tied = "tied" if model.tied else kind
+        return {"n_components": len(model.weights), "covariance_type": tied, "temperature": model.temperature}
+
+    def _n_parameters(self) -> int:
+        k, n = np.shape(self.means_)
+        spread = {"full": k * n * (n + 1) // 2, "tied": n * (n + 1) // 2, "diag": k * n, "spherical": k}
+        return spread[self.covariance_type] + n * k + k - 1
+
+    def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
+        self._check_rows(X, first)
         return X
 
-    def _schedule(self) -> Callable[[int], float]:
-        rate = self.rate
-        return decaying_rate() if rate is None else lambda _: rate
+    @property
+    def _width(self) -> float:
+        return self.reg_covar
 
-    def _batch(self, X: np.ndarray) -> Batch:
-        padded = np.zeros((_rows(len(X)), X.shape[1]))
-        padded[: len(X)] = X
-        weight = np.zeros(len(padded))
-        weight[: len(X)] = 1
-        return Batch(padded, weight, self.reg_covar)
+    # --- the start --------------------------------------------------------------------------------------
 
-    def _start(self, X: np.ndarray) -> Mixture:
-        """Return the mixture of the clusters that k-means finds."""
-        random = check_random_state(self.random_state)
-        labels = KMeans(self.n_components, n_init=1, random_state=random).fit(X).labels_
-        center = X.mean(axis=0)
-        spread = np.diag(np.maximum(X.var(axis=0), 1e-300) + self.reg_covar)
+    def _blank(self, rows: Rows) -> Any:
+        sample = rows.filled(np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 10_000)).astype(int)))
+        k, center = self.n_components, sample.mean(axis=0)
+        means, variances = np.tile(center, (k, 1)), np.tile(sample.var(axis=0) + self.reg_covar, (k, 1))
+        variances = np.where(variances > 0, variances, 1.0)
+        match self.covariance_type:
+            case "full" | "tied":
+                return Gaussian(means, variances[:, :, None] * np.eye(len(center)))
+            case "diag":
+                return DiagonalGaussian(means, variances)
+        return SphericalGaussian(means, variances.mean(axis=1))
+
+    def _start(self, rows: Rows, random: np.random.RandomState) -> Mixture:
+        weights, means, covariances = self._given(rows.X.shape[1])
+        if weights is None or means is None or covariances is None:
+            start = super()._start(rows, random)
+            found = start.components.covariance if self._matrices else start.components.variance
+            if self._tied:
+                found = np.tensordot(start.weights, found, axes=1)
+            weights = start.weights if weights is None else weights
+            means = start.components.mean if means is None else means
+            covariances = found if covariances is None else covariances
+        try:
+            return eqx.tree_at(lambda m: m.weights, self._mixture(weights, means, covariances), np.asarray(weights))
+        except ValueError:
+            self._check_sound(None, np.nan)
+            raise
+
+    def _given(self, n: int) -> tuple[Any, Any, Any]:
         k = self.n_components
-        blank = Mixture(np.full(k, 1 / k), Gaussian(np.tile(center, (k, 1)), np.tile(spread, (k, 1, 1))))
-        batch = self._batch(X)
-        weight = np.zeros((len(batch.weight), k))
-        weight[np.arange(len(X)), labels] = 1
-        return _assigned(blank, batch.weighted(weight))
-
-    def _jax_model(self) -> Mixture:
-        return jax.tree.map(jax.numpy.asarray, self.to_model())
-
-    def _keep(self, model: Mixture) -> None:
-        weights, means, covariances = (
-            np.asarray(a) for a in (model.weights, model.components.mean, model.components.covariance)
-        )
-        if not all(np.isfinite(a).all() for a in (weights, means, covariances)):
-            raise ValueError("The fit broke down: a covariance is no longer finite. Increase reg_covar or rescale X.")
-        self.weights_, self.means_, self.covariances_ = weights, means, covariances
-
-    def _read(self, X: Any, question: Callable[[Mixture, Batch], Any]) -> np.ndarray:
-        check_is_fitted(self)
-        X = self._check(X, reset=False)
-        with jax.enable_x64(True):
-            answer = _ask(question, self._jax_model(), self._batch(X))
-            return np.asarray(answer)[: len(X)]
-
-
-def _ask(question: Callable[[Mixture, Batch], Any], model: Mixture, batch: Batch) -> Any:
-    return question(model, batch)
+        shapes = {"full": (k, n, n), "tied": (n, n), "diag": (k, n), "spherical": (k,)}
+        weights = _checked("weights", self.weights_init, (k,))
+        means = _checked("means", self.means_init, (k, n))
+        precisions = _checked(f"{self.covariance_type} precision", self.precisions_init, shapes[self.covariance_type])
+        if weights is not None:
+            if (weights < 0).any() or (weights > 1).any():
+                raise ValueError(
+                    "The parameter 'weights' should be in the range [0, 1], but got max value "
+                    f"{weights.max():.5f}, min value {weights.min():.5f}"
+                )
+            if abs(1 - weights.sum()) > 1e-6:
+                raise ValueError(
+                    f"The parameter 'weights' should be normalized, but got sum(weights) = {weights.sum():.5f}"
+                )
+        if precisions is None:
+            return weights, means, None
+        if self._matrices:
+            symmetric = np.allclose(precisions, np.swapaxes(precisions, -1, -2))
+            if not symmetric or not (np.linalg.eigvalsh(precisions) > 0).all():
+                raise ValueError(f"'{self.covariance_type} precision' should be symmetric, positive-definite")
+            return weights, means, np.linalg.inv(precisions)
+        if (precisions <= 0).any():
+            raise ValueError(f"'{self.covariance_type} precision' should be positive")
+        return weights, means, 1 / precisions
 
 
-def _assigned(model: Mixture, batch: Batch) -> Mixture:
-    inner, _ = model.components.expected_statistics(batch)
-    return model.maximize(MixtureStatistics(inner.mass.sum(), jax.numpy.zeros(()), inner))
+def _checked(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+    if value is None:
+        return None
+    array = check_array(value, dtype=np.float64, ensure_2d=False, allow_nd=True)
+    if array.shape != shape:
+        raise ValueError(f"The parameter '{name}' should have the shape of {shape}, but got {array.shape}")
+    return array
+
+
+def _precision_factors(covariances: np.ndarray, kind: str) -> np.ndarray:
+    """Return upper triangular L with LLᵀ = Σ⁻¹, or inverse standard deviations."""
+    if kind in ("full", "tied"):
+        low = np.linalg.cholesky(covariances)
+        eye = np.broadcast_to(np.eye(low.shape[-1]), low.shape)
+        return np.swapaxes(np.linalg.solve(low, eye), -1, -2)
+    return 1 / np.sqrt(covariances)
+
+
+def _covariances(factors: np.ndarray, kind: str) -> np.ndarray:
+    if kind in ("full", "tied"):
+        return np.linalg.inv(factors @ np.swapaxes(factors, -1, -2))
+    return 1 / np.square(factors)

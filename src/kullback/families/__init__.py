@@ -10,6 +10,7 @@ from kullback.families._exponential import Exponential
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
 from kullback.families._gamma import Gamma
 from kullback.families._gaussian import Gaussian
+from kullback.families._independent import Independent
 from kullback.families._ising import Ising
 from kullback.families._model import ClosedFormModel
 from kullback.families._multinomial import Multinomial
@@ -36,6 +37,7 @@ REGISTRY: tuple[type[ExponentialFamily], ...] = (
     VonMises,
     Ising,
     Product,
+    Independent,
 )
 
 __all__ = [
@@ -55,6 +57,7 @@ __all__ = [
     "Frame",
     "Gamma",
     "Gaussian",
+    "Independent",
     "Ising",
     "Kind",
     "MeanStatistics",

@@ -65,21 +65,26 @@ class Batch(eqx.Module):
     def __init__(
         self, values: Any, weight: Any = None, width: Any = 0.0, observed: Any = None, frame: Frame | None = None
     ):
-        values = jnp.asarray(values)
-        dtype = as_float(values).dtype
-        self.width = jnp.asarray(width, dtype)
-        self.observed = None if observed is None else jnp.asarray(observed, bool)
+        # NumPy arrays stay NumPy: a batch made outside of `jax.enable_x64(True)` loses nothing when it is used inside
+        values = values if isinstance(values, (np.ndarray, jax.Array)) else jnp.asarray(values)
+        xp: Any = np if isinstance(values, np.ndarray) and not isinstance(weight, jax.Array) else jnp
+        dtype = values.dtype if np.issubdtype(values.dtype, np.floating) else as_float(0).dtype
+        self.width = xp.asarray(width, dtype) if isinstance(width, float) else jnp.asarray(width, dtype)
+        self.observed = None if observed is None else xp.asarray(observed, bool)
         self.frame = frame
         if self.observed is not None:
-            values = jnp.where(self.observed, values, 0)
+            values = xp.where(self.observed, values, 0)
         if weight is None:
-            self.values, self.weight = values, jnp.ones(values.shape[:1], dtype)
+            self.values, self.weight = values, xp.ones(values.shape[:1], dtype)
             return
-        self.weight = jnp.asarray(weight, dtype)
-        seen = jnp.any(self.weight > 0, axis=tuple(range(1, self.weight.ndim)))
+        self.weight = xp.asarray(weight, dtype)
+        seen = xp.any(self.weight > 0, axis=tuple(range(1, self.weight.ndim)))
+        if xp is np and seen.all():
+            self.values = values
+            return
         # a padded row takes the values of a row that counts, so that nothing it held reaches a sum or a gradient
-        row = values[jnp.argmax(seen)] if len(values) else values
-        self.values = jnp.where(seen.reshape(-1, *(1,) * (values.ndim - 1)), values, row)
+        row = values[xp.argmax(seen)] if len(values) else values
+        self.values = xp.where(seen.reshape(-1, *(1,) * (values.ndim - 1)), values, row)
 
     @property
     def extent(self) -> Extent:

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Num
 from kullback.families._batch import Batch
 from kullback.families._check import check_interior, check_values
 from kullback.families._excess import entropy_excess
+from kullback.families._linear_form import LinearForm, log1m_or_lowest, log_or_lowest
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter
 from kullback.families._whole import WholeFamily, gather_means, own_means
@@ -54,6 +55,14 @@ class Bernoulli(WholeFamily):
         p = jnp.asarray(self.probability)
         value = jnp.where(x == 1, jnp.log(p), jnp.log1p(-p))
         return jnp.where((x == 0) | (x == 1), value, -jnp.inf)
+
+    def linear_form(self, x: Any) -> LinearForm:
+        """Return log p(x) = [x = 1]·log p + [x = 0]·log(1−p)."""
+        x, p = jnp.asarray(x), jnp.asarray(self.probability)
+        features = jnp.stack([x == 1, x == 0], axis=-1)
+        coefficients = jnp.stack([log_or_lowest(p), log1m_or_lowest(p)], axis=-1)
+        base = jnp.where(jnp.any(features, axis=-1), jnp.zeros((), p.dtype), -jnp.inf)
+        return LinearForm(features.astype(p.dtype), coefficients, base)
 
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
         return jax.random.bernoulli(key, self.probability, shape + self.batch_shape).astype(int)
@@ -120,8 +129,14 @@ class Bernoulli(WholeFamily):
         return own_means(self, mass, self.expectation)
 
     def _nearest(self, statistics: MeanStatistics) -> Self:
-        return eqx.tree_at(lambda b: b.probability, self, statistics.mean[..., 0])
+        return eqx.tree_at(lambda b: b.probability, self, _mean(statistics))
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
-        mean, p = statistics.mean[..., 0], jnp.asarray(self.probability)
+        mean, p = _mean(statistics), jnp.asarray(self.probability)
         return -jnp.multiply(statistics.mass, xlogy(mean, p) + xlog1py(1 - mean, -p))
+
+
+def _mean(statistics: MeanStatistics) -> Float[Array, "*batch"]:
+    """Return the average of zeros and ones: rounding may carry it past 1, where 1 − p has no logarithm."""
+    mean = jnp.asarray(statistics.mean)[..., 0]
+    return jnp.where(mean > 1, 1, mean)

@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Num
 from kullback.families._batch import Batch
 from kullback.families._check import check_interior, check_ndim, check_probabilities
 from kullback.families._excess import entropy_excess
+from kullback.families._linear_form import LinearForm, log_or_lowest
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter
 from kullback.families._whole import WholeFamily, gather_means, own_means
@@ -61,6 +62,12 @@ class Categorical(WholeFamily):
         table = jnp.broadcast_to(log_p, (*shape, self.size + 1))
         value = jnp.take_along_axis(table, jnp.broadcast_to(index, shape)[..., None], axis=-1)[..., 0]
         return jnp.where(x == index, value, -jnp.inf)
+
+    def linear_form(self, x: Any) -> LinearForm:
+        """Return log p(x) = Σ_k [x = k]·log p_k."""
+        features = self._indicators(x)
+        base = jnp.where(jnp.any(features > 0, axis=-1), jnp.zeros((), features.dtype), -jnp.inf)
+        return LinearForm(features, log_or_lowest(self.probabilities), base)
 
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
         logits = jnp.log(self.probabilities)

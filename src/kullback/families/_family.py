@@ -156,6 +156,11 @@ class ExponentialFamily(ClosedFormModel):
                 return self.expectation
         raise ValueError(f"coordinates is {name!r}: it must be 'source', 'natural' or 'expectation'.")
 
+    def at(self, name: Coordinates, vector: Any) -> Self:
+        """Return the member of the same kind with these coordinates."""
+        member: Any = self.kind.at(name, vector)
+        return member
+
     # --- potentials and metric --------------------------------------------------------------------------
 
     @property

@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Num
 from kullback.families._batch import Batch
 from kullback.families._check import check_interior, check_values
 from kullback.families._excess import entropy_excess
+from kullback.families._linear_form import LinearForm, log_or_lowest
 from kullback.families._statistics import MeanStatistics
 from kullback.families._types import Numeric, as_parameter
 from kullback.families._whole import WholeFamily, gather_means, own_means
@@ -60,6 +61,16 @@ class Poisson(WholeFamily):
         count = (x >= 0) & (x == jnp.floor(x))
         safe = jnp.where(count, x, 0)
         return jnp.where(count, xlogy(safe, self.rate) - self.rate - gammaln(safe + 1.0), -jnp.inf)
+
+    def linear_form(self, x: Any) -> LinearForm:
+        """Return log p(x) = x·log λ − λ − log x!."""
+        rate = jnp.asarray(self.rate)
+        x = jnp.asarray(x, dtype=rate.dtype)
+        count = (x >= 0) & (x == jnp.floor(x)) & jnp.isfinite(x)
+        safe = jnp.where(count, x, 0)
+        features = jnp.stack([safe, jnp.ones_like(safe)], axis=-1)
+        coefficients = jnp.stack([log_or_lowest(rate), -rate], axis=-1)
+        return LinearForm(features, coefficients, jnp.where(count, -gammaln(safe + 1), -jnp.inf))
 
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
         return jax.random.poisson(key, self.rate, shape + self.batch_shape)

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-import equinox as eqx
+import jax
 import numpy as np
 
 from kullback.families import ClosedFormModel, Extent
@@ -37,7 +37,7 @@ def combine(models: Sequence[Model], weights: Any = None, align: bool = True) ->
     return _nearest(tuple(lined_up), alpha)
 
 
-@eqx.filter_jit
+@jax.jit
 def _nearest(models: tuple[Any, ...], alpha: Any) -> Any:
     own = [model.own_statistics(Extent(a)) for model, a in zip(models, alpha, strict=True)]
     return models[0].maximize(functools.reduce(lambda merged, one: merged.merge(one), own))

@@ -1,8 +1,10 @@
 """Batch EM: the model nearest to the data points."""
 
+import functools
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
-import equinox as eqx
+import jax
 
 from kullback.families import Batch, ClosedFormModel
 from kullback.learning._report import Report, report
@@ -10,11 +12,11 @@ from kullback.learning._report import Report, report
 Model = TypeVar("Model", bound=ClosedFormModel)
 
 
-@eqx.filter_jit
-def em_step(model: Model, batch: Batch, prior: Any = None) -> tuple[Model, Report]:
-    """Return the model nearest to all points of the batch, each taken with its posterior under the old model."""
-    data, _ = model.expected_statistics(batch)
-    return model.maximize(data, prior), report(data)
+def em_step(model: Model, batches: Batch | Iterable[Batch], prior: Any = None) -> tuple[Model, Report]:
+    """Return the model nearest to all points of the batches, each taken with its posterior under the old model."""
+    several = [batches] if isinstance(batches, Batch) else batches
+    data = functools.reduce(merged, (expected(model, batch) for batch in several))
+    return nearest(model, data, prior)
 
 
 def em(
@@ -38,3 +40,21 @@ def em(
         if len(history) > 1 and history[-1] - history[-2] < tolerance:
             break
     return model, history
+
+
+@jax.jit
+def expected(model: Any, batch: Batch) -> Any:
+    """E-step: what the data says."""
+    return model.expected_statistics(batch)[0]
+
+
+@jax.jit
+def merged(one: Any, other: Any) -> Any:
+    """Put the statistics of two sets of data together."""
+    return one.merge(other)
+
+
+@jax.jit
+def nearest(model: Any, statistics: Any, prior: Any = None) -> tuple[Any, Report]:
+    """M-step: the model with these statistics."""
+    return model.maximize(statistics, prior), report(statistics)

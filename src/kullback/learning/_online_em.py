@@ -1,25 +1,43 @@
 """Online EM: the model nearest to the current one (the inertia) and to the points of a new batch."""
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-import equinox as eqx
+import jax
 import jax.numpy as jnp
 
-from kullback.families import Batch, ClosedFormModel
+from kullback.families import Batch, ClosedFormModel, Extent
+from kullback.learning._em import expected, merged
 from kullback.learning._report import Report, report
 
 Model = TypeVar("Model", bound=ClosedFormModel)
 
 
-@eqx.filter_jit
-def online_em_step(model: Model, batch: Batch, rate: Any, prior: Any = None) -> tuple[Model, Report]:
+def online_em_step(
+    model: Model, batches: Batch | Iterable[Batch], rate: Any, prior: Any = None
+) -> tuple[Model, Report]:
     """Return the model nearest to the current one, with weight 1 − rate, and to the batch, with weight rate.
 
-    Rate 1 is a step of batch EM; rate 0 stays.
+    Rate 1 is a step of batch EM; rate 0 stays. Several batches are one step, towards all of them together.
     """
+    several = [batches] if isinstance(batches, Batch) else list(batches)
+    if len(several) == 1:
+        return _step(model, several[0], rate, prior)
+    data = functools.reduce(merged, (expected(model, batch) for batch in several))
+    extent = Extent(sum(batch.extent.mass for batch in several))
+    return _towards(model, data, extent, rate, prior)
+
+
+@jax.jit
+def _step(model: Any, batch: Batch, rate: Any, prior: Any) -> tuple[Any, Report]:
     data, _ = model.expected_statistics(batch)
-    inertia = model.own_statistics(batch.extent)
+    return _towards(model, data, batch.extent, rate, prior)
+
+
+@jax.jit
+def _towards(model: Any, data: Any, extent: Extent, rate: Any, prior: Any) -> tuple[Any, Report]:
+    inertia = model.own_statistics(extent)
     return model.maximize(inertia.scale(1 - rate).merge(data.scale(rate)), prior), report(data)
 
 
@@ -33,11 +51,15 @@ def decaying_rate(exponent: float = 0.6, offset: float = 1.0) -> Callable[[int],
 
 
 def online_em(
-    model: Model, batches: Iterable[Batch], rate: float | Callable[[int], float] | None = None
+    model: Model,
+    batches: Iterable[Batch],
+    rate: float | Callable[[int], float] | None = None,
+    average: bool = False,
 ) -> tuple[Model, list[float]]:
     """Go through the batches once. `rate` is a schedule, or a constant that follows drift.
 
-    Returns the model, and the average log-likelihood of each batch under the model that met it.
+    With `average` the model that is returned is nearest to all the models on the way (Polyak averaging): it wavers less
+    than the last of them. Returns the model, and the average log-likelihood of each batch under the model that met it.
 
     >>> from kullback.families import Poisson
     >>> from kullback.models import Mixture
@@ -48,7 +70,16 @@ def online_em(
     """
     schedule = decaying_rate() if rate is None else rate if callable(rate) else lambda _: rate
     history: list[float] = []
+    center = model
     for t, batch in enumerate(batches):
         model, seen = online_em_step(model, batch, jnp.asarray(schedule(t)))
         history.append(float(seen.log_likelihood))
-    return model, history
+        if average:
+            center = _between(center, model, 1 / (t + 1))
+    return (center if average else model), history
+
+
+@jax.jit
+def _between(first: Any, second: Any, part: Any) -> Any:
+    """Return the model nearest to both, with weights 1 − part and part."""
+    return first.maximize(first.own_statistics(Extent(1 - part)).merge(second.own_statistics(Extent(part))))

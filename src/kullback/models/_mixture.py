@@ -9,7 +9,7 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Num
 
-from kullback.families import Batch, ClosedFormModel, Extent, Numeric, Statistics, by_blocks
+from kullback.families import Batch, ClosedFormModel, Coordinates, Extent, Numeric, Statistics, by_blocks
 from kullback.families import Categorical as Label
 from kullback.geometry import relative_entropy
 
@@ -85,6 +85,17 @@ class Mixture(ClosedFormModel):
         for name in self.tied:
             if name not in ("covariance", "variance") or not hasattr(components, name):
                 raise ValueError(f"tied is {self.tied}: only the covariance or variance of Gaussians can be shared.")
+
+    def coordinates(self, name: Coordinates) -> Float[Array, " d"]:
+        """Return the coordinates of the labels' distribution, then those of each component, as one flat vector."""
+        return jnp.concatenate([Label(self.weights).coordinates(name), self.components.coordinates(name).ravel()])
+
+    def at(self, name: Coordinates, vector: Any) -> Self:
+        """Return the mixture of the same kind with these coordinates."""
+        k = self.weights.shape[0]
+        labels: Any = Label(self.weights).at(name, vector[: k - 1])
+        components = self.components.at(name, vector[k - 1 :].reshape(k, -1))
+        return eqx.tree_at(lambda m: (m.weights, m.components), self, (labels.probabilities, components))
 
     # --- what the data says -----------------------------------------------------------------------------
 

@@ -1,0 +1,96 @@
+"""What every mixture behind scikit-learn's door does."""
+
+import abc
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from kullback.estimators._estimator import Estimator
+from kullback.estimators._rows import Rows
+from kullback.estimators._start import Labels, started
+from kullback.families import Batch
+from kullback.models import Mixture
+
+MIXTURE_CONSTRAINTS: dict[str, list[Any]] = {
+    "n_components": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0.0, None, closed="left")],
+    "max_iter": [Interval(Integral, 0, None, closed="left")],
+    "n_init": [Interval(Integral, 1, None, closed="left")],
+    "init_params": [StrOptions({"kmeans", "random", "random_from_data", "k-means++"})],
+    "random_state": ["random_state"],
+    "warm_start": ["boolean"],
+    "verbose": ["verbose"],
+    "rate": [Interval(Real, 0.0, 1.0, closed="right"), callable, None],
+    "temperature": [Interval(Real, 0.0, None, closed="left")],
+}
+
+
+class MixtureEstimator(Estimator):
+    """A mixture. A subclass says what its components are."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = MIXTURE_CONSTRAINTS
+
+    @abc.abstractmethod
+    def _blank(self, rows: Rows) -> Any:
+        """Return components that know nothing yet of what tells them apart: the family, at the scale of the data."""
+
+    def _seen_by_kmeans(self, values: np.ndarray) -> np.ndarray:
+        """Return what k-means sees of the rows."""
+        return values
+
+    def _start(self, rows: Rows, random: np.random.RandomState) -> Mixture:
+        k = self.n_components
+        blank = Mixture(np.full(k, 1 / k), self._blank(rows), self.temperature)
+        return started(blank, rows, Labels(rows, self._seen_by_kmeans, k, self.init_params, random))
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit, and return the most probable component of each row."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each component given each row."""
+        return self._ask(X, _posterior)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Most probable component of each row."""
+        return self._ask(X, _label).astype(np.int64)
+
+    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Draw points and the components they come from, one component after the other."""
+        labels, points = self._draw(n_samples, lambda model, key: model.sample_joint(key, (n_samples,)))
+        order = np.argsort(labels, kind="stable")
+        return points[order], labels[order]
+
+    @property
+    def _least_rows(self) -> int:
+        return self.n_components
+
+    def _check_rows(self, X: np.ndarray, first: bool) -> None:
+        if first and X.shape[0] < self.n_components:
+            raise ValueError(
+                "Expected n_samples >= n_components "
+                f"but got n_components = {self.n_components}, n_samples = {X.shape[0]}"
+            )
+        if first and np.issubdtype(X.dtype, np.floating):
+            empty = np.isnan(X).all(axis=0) if np.isnan(np.sum(X)) else np.zeros(1, bool)
+            if empty.any():
+                raise ValueError(
+                    f"X has no value in column {np.argmax(empty)}: drop the column, or start from other rows."
+                )
+
+    def _check_fitted(self) -> None:
+        check_is_fitted(self, "weights_")
+
+
+@jax.jit
+def _posterior(model: Any, batch: Batch) -> Any:
+    return model.posterior(batch)
+
+
+@jax.jit
+def _label(model: Any, batch: Batch) -> Any:
+    return jax.numpy.argmax(model.posterior(batch), axis=-1)

@@ -1,0 +1,35 @@
+"""One line that says how far a fit has come."""
+
+from typing import Any, Self
+
+from tqdm.auto import tqdm
+
+
+class Progress:
+    """A bar for each start, with the average log-likelihood; nothing at all unless `verbose`."""
+
+    def __init__(self, verbose: int, steps: int | None):
+        self._verbose, self._steps, self._bar = verbose, steps, None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._close()
+
+    def begin(self, start: int) -> None:
+        """Begin a new bar."""
+        self._close()
+        if self._verbose:
+            self._bar = tqdm(total=self._steps, desc=f"start {start + 1}", unit=" steps", leave=True)
+
+    def step(self, log_likelihood: float, gain: float) -> None:
+        """Say what one more step has reached."""
+        if self._bar is not None:
+            self._bar.set_postfix_str(f"{log_likelihood:.4f} nats per point, gain {gain:.2g}", refresh=False)
+            self._bar.update()
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None

@@ -1,0 +1,96 @@
+"""Tables of numbers as batches: chunk by chunk, in 64 bits, padded to a few sizes."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from kullback.families import Batch, Frame
+
+#: Rows that are handed over at once: enough to be quick, few enough to need little memory beyond the data.
+CHUNK = 32_768
+
+
+def padded_size(rows: int) -> int:
+    """Round up to a power of two, so that batches of like sizes share one compiled function."""
+    return min(1 << max(rows - 1, 15).bit_length(), CHUNK)
+
+
+class Rows:
+    """A table X with weights. Entries that are NaN are missing.
+
+    It never copies the whole table: chunks become 64-bit batches one at a time. `width` is the variance of a point.
+    """
+
+    def __init__(self, X: np.ndarray, weight: np.ndarray | None = None, width: float = 0.0):
+        self.X, self.weight, self.width = X, weight, float(width)
+        # most tables lack nothing: their sum says so without a table of answers
+        self.missing = bool(np.issubdtype(X.dtype, np.floating) and np.isnan(np.sum(X)) and _any_nan(X))
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def mass(self) -> float:
+        """The total weight."""
+        return float(len(self.X) if self.weight is None else self.weight.sum())
+
+    def chunks(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray | None]]:
+        """Yield places, 64-bit values and weights."""
+        for start in range(0, len(self.X), CHUNK):
+            here = slice(start, min(start + CHUNK, len(self.X)))
+            values = np.ascontiguousarray(self.X[here], dtype=np.float64)
+            yield here, values, None if self.weight is None else self.weight[here]
+
+    def batches(self, frame: Frame | None = None) -> Iterator[Batch]:
+        """Yield padded batches."""
+        for _, values, weight in self.chunks():
+            yield self._batch(values, weight, frame)
+
+    def _batch(self, values: np.ndarray, weight: np.ndarray | None, frame: Frame | None = None) -> Batch:
+        rows, size = len(values), padded_size(len(values))
+        full = np.ones(rows) if weight is None else weight
+        if size > rows:
+            values = np.concatenate([values, np.broadcast_to(values[:1], (size - rows, *values.shape[1:]))])
+            full = np.concatenate([full, np.zeros(size - rows)])
+        observed = ~np.isnan(values) if self.missing else None
+        return Batch(values, full, self.width, observed, frame)
+
+    @functools.cached_property
+    def frame(self) -> tuple[Frame, float]:
+        """Where the data lies, and how far from its center it reaches in units of its scale."""
+        count, total, square = 0.0, 0.0, 0.0
+        pivot = np.nan_to_num(np.asarray(self.X[0], dtype=np.float64))
+        for _, values, _ in self.chunks():
+            away = values - pivot
+            count, total, square = count + len(away), total + away.sum(axis=0), square + np.square(away).sum(axis=0)
+        mean = total / count
+        spread = np.sqrt(np.maximum(square / count - np.square(mean), 0))
+        frame = Frame(pivot + mean, np.where(spread > 0, spread, 1.0))
+        reach = max(
+            float(np.sqrt(np.max(np.sum(np.square((values - frame.center) / frame.scale), axis=1))))
+            for _, values, _ in self.chunks()
+        )
+        return frame, reach
+
+    def frame_for(self, components: Any) -> Frame | None:
+        """Return the frame if these components can use it, and nothing otherwise."""
+        if self.missing or not hasattr(components, "features_pay"):
+            return None
+        frame, reach = self.frame
+        return frame if np.isfinite(reach) and components.features_pay(frame, reach) else None
+
+    def filled(self, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return the table, or some rows of it, with column means for what is missing: for a start, not for a fit."""
+        X = np.asarray(self.X if rows is None else self.X[rows], dtype=np.float64)
+        if not self.missing:
+            return X
+        with np.errstate(invalid="ignore"):
+            seen = np.sum(~np.isnan(self.X), axis=0)
+            means = np.nansum(self.X, axis=0) / np.maximum(seen, 1)
+        return np.where(np.isnan(X), means, X)
+
+
+def _any_nan(X: np.ndarray) -> bool:
+    return any(np.isnan(X[start : start + CHUNK]).any() for start in range(0, len(X), CHUNK))

@@ -1,0 +1,198 @@
+"""Many columns of one family: wide tables of yes and no, of categories or of counts."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Num
+
+from kullback.families._batch import Batch
+from kullback.families._family import Coordinates, ExponentialFamily, Kind
+from kullback.families._linear_form import LinearForm, sum_of_linear_forms
+from kullback.families._statistics import MeanStatistics, average, expand
+from kullback.families._types import Numeric
+from kullback.families._whole import WholeFamily, drawn_where_missing, row_weight, weighted_total
+
+
+class Independent(ExponentialFamily):
+    """p(x) = ∏ p_i(x_i): n independent columns, all of one family of numbers.
+
+    `columns` is one batched member whose last batch axis counts the columns, so everything is done for all of them at
+    once. For columns of different families see `Product`. Coordinates are those of the columns, one column after the
+    other. `column` is the kind of each; it is all that `from_natural` and the like need to know besides the vector.
+
+    Single entries of a row may be missing: a missing entry has likelihood 1, and the statistics the member expects.
+
+    >>> from kullback.families import Bernoulli
+    >>> pixels = Independent(Bernoulli(probability=[0.5, 0.25, 1.0]))
+    >>> round(float(pixels.log_prob([1, 0, 1])), 3)  # log 3/8
+    -0.981
+    >>> Independent.from_source(pixels.source, column=pixels.column).event_shape
+    (3,)
+    """
+
+    columns: Any
+    column: Kind = eqx.field(static=True)
+
+    def __init__(self, columns: ExponentialFamily):
+        if not isinstance(columns, WholeFamily) or columns.event_shape != ():
+            shape = getattr(columns, "event_shape", None)
+            points = f" with points of shape {shape}" if shape else ""
+            raise ValueError(
+                f"columns is a {type(columns).__name__}{points}: it must be a family of single numbers, such as "
+                "Bernoulli, Categorical or Poisson. For others see Product."
+            )
+        if not columns.batch_shape or columns.batch_shape[-1] == 0:
+            raise ValueError(
+                f"columns has batch shape {columns.batch_shape}: its last axis counts the columns, one or more."
+            )
+        self.columns = columns
+        self.column = columns.kind
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.columns.batch_shape[:-1]
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return self.columns.batch_shape[-1:]
+
+    @property
+    def size(self) -> int:
+        return self.event_shape[0] * self.columns.size
+
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return jnp.all(self.columns.interior, axis=-1)
+
+    def _entries(self, x: Any) -> Num[Array, "... n"]:
+        x = jnp.asarray(x)
+        if x.ndim < 1 or x.shape[-1] != self.event_shape[0]:
+            raise ValueError(f"x has shape {x.shape}: there are {self.event_shape[0]} columns on the last axis.")
+        return x
+
+    def log_prob(self, x: Any) -> Float[Array, "..."]:
+        return jnp.sum(self.columns.log_prob(self._entries(x)), axis=-1)
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+        return self.columns.sample(key, shape)
+
+    def statistics(self, x: Any) -> Float[Array, "... d"]:
+        return _flat(self.columns.statistics(self._entries(x)))
+
+    @property
+    def source(self) -> Float[Array, "*batch d"]:
+        return _flat(self.columns.source)
+
+    @property
+    def natural(self) -> Float[Array, "*batch d"]:
+        return _flat(self.columns.natural)
+
+    @property
+    def expectation(self) -> Float[Array, "*batch d"]:
+        return _flat(self.columns.expectation)
+
+    @classmethod
+    def _from_source(cls, source: Numeric, column: Kind) -> Self:
+        return cls._cut("source", source, column)
+
+    @classmethod
+    def _from_natural(cls, natural: Numeric, column: Kind) -> Self:
+        return cls._cut("natural", natural, column)
+
+    @classmethod
+    def _from_expectation(cls, expectation: Numeric, column: Kind) -> Self:
+        return cls._cut("expectation", expectation, column)
+
+    @classmethod
+    def _cut(cls, coordinates: Coordinates, vector: Numeric, column: Kind) -> Self:
+        if vector.shape[-1] % column.size:
+            raise ValueError(f"{vector.shape[-1]} coordinates do not fit: each column has {column.size}.")
+        return cls(column.at(coordinates, vector.reshape(*vector.shape[:-1], -1, column.size)))
+
+    @property
+    def log_partition(self) -> Float[Array, "*batch"]:
+        return jnp.sum(self.columns.log_partition, axis=-1)
+
+    @property
+    def entropy(self) -> Float[Array, "*batch"]:
+        return jnp.sum(self.columns.entropy, axis=-1)
+
+    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
+        return jnp.sum(self.columns.relative_entropy(other.columns), axis=-1)
+
+    def _fisher_source(self) -> Float[Array, "*batch d d"]:
+        return _block_diagonal(self.columns.fisher("source"))
+
+    def _fisher_natural(self) -> Float[Array, "*batch d d"]:
+        return _block_diagonal(self.columns.fisher("natural"))
+
+    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
+        return _block_diagonal(self.columns.fisher("expectation"))
+
+    # --- a model with nothing hidden, of rows with some entries missing ---------------------------------
+
+    def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
+        """Log density of each row, or of what is observed of it, under each member.
+
+        Where the family has a `linear_form` it is one matrix product: 20 times as quick for Bernoulli.
+        """
+        x = self._entries(batch.values)
+        linear_form: Callable[[Any], LinearForm] | None = getattr(self.columns, "linear_form", None)
+        if linear_form is not None:
+            return sum_of_linear_forms(linear_form(x), batch.observed)
+        axes = (1,) * len(self.batch_shape)
+        value = self.columns.log_prob(x.reshape(x.shape[0], *axes, -1))
+        if batch.observed is not None:
+            value = jnp.where(jnp.reshape(batch.observed, (x.shape[0], *axes, -1)), value, 0)
+        return jnp.sum(value, axis=-1)
+
+    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[MeanStatistics, None]:
+        """Return the statistics of the data, with the member's own for the missing entries."""
+        weight = row_weight(batch, self.batch_shape)
+        total = weighted_total(weight, self.log_likelihood(batch))
+        # a Categorical averages all K indicators, one more than its statistics
+        averaged = getattr(self.columns, "_indicators", self.columns.statistics)
+        rows = averaged(self._entries(batch.values))
+        if batch.observed is None:
+            mass, mean = average(_flat(rows), weight)
+            return MeanStatistics(mass, total, mean), carry
+        observed = jnp.asarray(batch.observed)
+        mass, mean = average(_flat(jnp.where(observed[..., None], rows, 0)), weight)
+        _, missing = average(jnp.where(observed, 0, jnp.ones_like(rows[..., 0])), weight)
+        return MeanStatistics(mass, total, mean + _flat(expand(missing, 1) * self._own_means())), carry
+
+    def impute(self, batch: Batch, key: Array) -> Num[Array, "rows *batch n"]:
+        """Draw the missing entries of each row, for each member."""
+        return drawn_where_missing(self, batch, key)
+
+    def _own_means(self) -> Float[Array, "*batch n d"]:
+        own = self.columns._own(jnp.ones(self.columns.batch_shape, self.source.dtype))
+        return jnp.asarray(own.mean)
+
+    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+        return MeanStatistics(mass, jnp.zeros_like(mass), _flat(self._own_means()))
+
+    def _of_columns(self, statistics: MeanStatistics) -> MeanStatistics:
+        """Return the statistics of each column, all with the same mass."""
+        mean = jnp.asarray(statistics.mean)
+        mass = jnp.broadcast_to(expand(statistics.mass, 1), self.columns.batch_shape)
+        return MeanStatistics(mass, jnp.zeros_like(mass), mean.reshape(*self.columns.batch_shape, -1))
+
+    def _nearest(self, statistics: MeanStatistics) -> Self:
+        return eqx.tree_at(lambda i: i.columns, self, self.columns._nearest(self._of_columns(statistics)))
+
+    def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
+        return jnp.sum(self.columns.cross_entropy(self._of_columns(statistics)), axis=-1)
+
+
+def _flat(of_columns: Float[Array, "... n d"]) -> Float[Array, "... nd"]:
+    """Put the coordinates of the columns one after the other."""
+    return of_columns.reshape(*of_columns.shape[:-2], -1)
+
+
+def _block_diagonal(blocks: Float[Array, "*batch n d d"]) -> Float[Array, "*batch nd nd"]:
+    *batch, n, d, _ = blocks.shape
+    same = jnp.eye(n, dtype=bool)[:, None, :, None]
+    return jnp.where(same, blocks[..., None, :], 0).reshape(*batch, n * d, n * d)
