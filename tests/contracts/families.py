@@ -26,6 +26,7 @@ from kullback.families import (
     ExponentialFamily,
     Gamma,
     Gaussian,
+    Independent,
     Ising,
     Kind,
     Multinomial,
@@ -314,6 +315,22 @@ def _product_sum(name: str) -> Callable[[Kind, list[Any]], Any]:
     return total
 
 
+def _side_by_side(member: Independent) -> Product:
+    """Return the same columns as parts of a product."""
+    axis = len(member.batch_shape)
+    columns = range(member.event_shape[0])
+    return Product([jax.tree.map(lambda leaf, i=i: np.take(leaf, i, axis), member.columns) for i in columns])
+
+
+def _column_sum(name: str) -> Callable[[Kind, list[Any]], Any]:
+    def total(kind: Kind, vector: list[Any]) -> Any:
+        column = dict(kind.structure)["column"]
+        pieces = [vector[start : start + column.size] for start in range(0, len(vector), column.size)]
+        return sum(getattr(CASES[column.family], name)(column, piece) for piece in pieces)
+
+    return total
+
+
 # --- the table ------------------------------------------------------------------------------------------------
 
 
@@ -458,6 +475,29 @@ _ALL = [
         log_base=None,
         boundary=lambda: Product([Bernoulli(np.array([1.0, 0.5])), Poisson(np.array([2.0, 0.0]))]),
     ),
+    Case(
+        Independent,
+        lambda rng, shape: Independent(Categorical(_probabilities(rng, (*shape, 2), 3))),
+        lambda: Independent(Categorical(np.stack([_rare(3), _rare(3)[::-1, ::-1]], axis=-2))),
+        lambda member: _tensor(_side_by_side(member)),
+        _column_sum("log_partition"),
+        log_base=_column_sum("log_base"),
+        boundary=lambda: Independent(Categorical(np.stack([_WITH_ZEROS, _WITH_ZEROS[::-1]], axis=-2))),
+    ),
 ]
 
-CASES: dict[type[ExponentialFamily], Case] = {case.family: case for case in _ALL}
+#: A second case where the first does not go all ways: columns whose nearest member needs Newton steps.
+_MORE = {
+    "Independent Gamma": Case(
+        Independent,
+        lambda rng, shape: Independent(
+            Gamma(_uniform(rng, 0.7, 5.0, (*shape, 2)), _uniform(rng, 0.3, 3.0, (*shape, 2)))
+        ),
+        lambda: Independent(Gamma(*(np.stack([a, a[::-1, ::-1]], axis=-1) for a in _mixed(9, 2)))),
+        lambda member: _tensor(_side_by_side(member)),
+        _column_sum("log_partition"),
+        log_base=_column_sum("log_base"),
+    ),
+}
+
+CASES: dict[Any, Case] = {case.family: case for case in _ALL} | _MORE

@@ -49,7 +49,9 @@ def sum_of_linear_forms(
     if observed is not None:
         features = jnp.where(jnp.asarray(observed)[..., None], features, 0)
         base = jnp.where(observed, base, 0)
-    batch = coefficients.shape[:-2]
+    batch, lowest = coefficients.shape[:-2], _lowest(features.dtype)
     total = jnp.tensordot(features.reshape(features.shape[0], -1), coefficients.reshape(*batch, -1), axes=(-1, -1))
-    total = jnp.where(total < _lowest(total.dtype) / 2, -jnp.inf, total)
-    return total + jnp.sum(base, axis=-1).reshape(-1, *(1,) * len(batch))
+    # a product and not a sum: the compiler would take the sum again for each member
+    whole = jnp.maximum(base, lowest) @ jnp.ones(base.shape[-1], base.dtype)
+    total = total + whole.reshape(-1, *(1,) * len(batch))
+    return jnp.where(total < lowest / 2, -jnp.inf, total)
