@@ -1,9 +1,13 @@
 """One case or more for each model of the registry: how to make a random member, and how its points are drawn."""
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.scipy.stats import multivariate_normal
 
 from kullback.families import Categorical, DiagonalGaussian, Dirichlet, Gamma, Gaussian, Poisson, Product
-from kullback.models import Mixture
+from kullback.models import FactorAnalysis, Mixture, ProbabilisticPCA
 
 K = 3
 
@@ -31,6 +35,8 @@ def _components(name, rng):
                     Categorical(rng.dirichlet(np.ones(3), K)),
                 ]
             )
+        case "FactorAnalysis":
+            return FactorAnalysis(2 * rng.normal(size=(K, 3)), rng.normal(size=(K, 3, 1)), rng.uniform(0.3, 1, (K, 3)))
     raise KeyError(name)
 
 
@@ -39,7 +45,73 @@ def mixture(name):
     return lambda rng: Mixture(rng.dirichlet(np.full(K, 5.0)), _components(name, rng))
 
 
-CASES = {
+def factor_analysis(rng):
+    """Return a random model of two factors in four columns."""
+    return FactorAnalysis(rng.normal(size=4), rng.normal(size=(4, 2)), rng.uniform(0.3, 1, 4))
+
+
+def probabilistic_pca(rng):
+    """Return a random model of two factors in four columns."""
+    return ProbabilisticPCA(rng.normal(size=4), rng.normal(size=(4, 2)), rng.uniform(0.3, 1))
+
+
+MIXTURES = {
     f"Mixture of {name}": (Mixture, mixture(name))
-    for name in ("Gaussian", "Categorical", "Dirichlet", "Gamma", "Product")
+    for name in ("Gaussian", "Categorical", "Dirichlet", "Gamma", "Product", "FactorAnalysis")
 }
+
+CASES = MIXTURES | {
+    "FactorAnalysis": (FactorAnalysis, factor_analysis),
+    "ProbabilisticPCA": (ProbabilisticPCA, probabilistic_pca),
+}
+
+
+# --- what is hidden: its names, its draws and its posterior ---------------------------------------------------
+
+
+def renamed(model, rng):
+    """Return the same distribution of the visible with other labels, or in another basis of the factors."""
+    match model:
+        case Mixture():
+            turned = eqx.tree_at(lambda m: m.components, model, renamed(model.components, rng))
+            return jax.tree.map(lambda leaf: leaf[np.array([2, 0, 1])], turned)
+        case FactorAnalysis() | ProbabilisticPCA():
+            q = model.loadings.shape[-1]
+            basis, _ = np.linalg.qr(rng.normal(size=(*model.batch_shape, q, q)))
+            return eqx.tree_at(lambda m: m.loadings, model, model.loadings @ basis)
+    return model
+
+
+def _inner(model):
+    """Whether the components of a mixture hide something themselves."""
+    return isinstance(model, Mixture) and hasattr(model.components, "sample_joint")
+
+
+def _chosen(model, label):
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf)[label], model.components)
+
+
+def draw_all(model, key, shape):
+    """Draw all that is hidden, and the visible: where components hide something, the label and that."""
+    if not _inner(model):
+        return model.sample_joint(key, shape)
+    first, second = jax.random.split(key)
+    label = jax.random.categorical(first, jnp.log(model.weights), shape=shape)
+    inner, v = _chosen(model, label).sample_joint(second)
+    return (label, inner), v
+
+
+def energy_of_all(model, v, h):
+    """Return −log p(h, v) of what `draw_all` draws."""
+    if not _inner(model):
+        return model.energy(v, h)
+    label, inner = h
+    return _chosen(model, label).energy(v, inner) - jnp.log(jnp.asarray(model.weights)[label])
+
+
+def log_posterior(model, batch, h):
+    """Return log p(h | v) of one h for each row."""
+    found = model.posterior(batch)
+    if isinstance(model, Mixture):
+        return jnp.log(found)[jnp.arange(len(h)), h]
+    return jax.vmap(multivariate_normal.logpdf)(h, found.mean, found.covariance)

@@ -3,6 +3,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from contracts.models import MIXTURES
+from contracts.quick import quick
 from kullback.families import Batch, Categorical, Gaussian, Poisson
 from kullback.learning import em_step
 from kullback.models import Mixture
@@ -35,6 +37,17 @@ def test_a_step_of_em_is_the_textbook_one():
     np.testing.assert_allclose(model.components.mean, expected[1], rtol=1e-11)
     np.testing.assert_allclose(model.components.covariance, expected[2], rtol=1e-11)
     assert float(report.log_likelihood) == pytest.approx(expected[3], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+def test_the_posterior_is_bayes_rule_for_each_label(name):
+    model = MIXTURES[name][1](np.random.default_rng(7))
+    batch = Batch(model.sample(jax.random.key(0), (50,)))
+    joint = np.stack([np.asarray(model.energy(batch.values, np.full(50, h))) for h in range(3)], axis=-1)
+    expected = np.exp(-joint) / np.exp(-joint).sum(axis=-1, keepdims=True)
+    posterior, likelihood = quick(lambda m: (m.posterior(batch), m.log_likelihood(batch)))(model)
+    np.testing.assert_allclose(posterior, expected, rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(likelihood, np.log(np.exp(-joint).sum(axis=-1)), rtol=1e-10)
 
 
 def test_a_component_without_mass_stays_as_it_is():

@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from kullback.families import Numeric
+from kullback.families._check import check_finite, entry
+from kullback.families._types import is_concrete
 
 
 def namespace(*values: Any) -> Any:
@@ -52,10 +54,24 @@ def principal(covariance: Numeric, q: int) -> tuple[Any, Any]:
 
 
 def check_moments(mean: Numeric, covariance: Numeric, q: int) -> None:
-    """Raise unless the covariance fits the mean, and there are fewer factors than columns."""
+    """Raise unless the covariance is one that fits the mean, and there are fewer factors than columns."""
     if mean.ndim < 1 or covariance.ndim < 2 or covariance.shape[-2:] != mean.shape[-1:] * 2:
         raise ValueError(
             f"mean has shape {mean.shape} and covariance has shape {covariance.shape}: they must be (n,) and (n, n)."
         )
     if not 1 <= q < mean.shape[-1]:
         raise ValueError(f"q is {q}: with {mean.shape[-1]} columns it must be from 1 to {mean.shape[-1] - 1}.")
+    check_finite("mean", mean)
+    check_finite("covariance", covariance)
+    if not is_concrete(covariance):
+        return
+    array = np.asarray(covariance)
+    skew = np.abs(array - np.swapaxes(array, -1, -2))
+    bad = skew > np.sqrt(np.finfo(array.dtype).eps) * np.max(np.abs(array), axis=(-2, -1), keepdims=True)
+    if bad.any():
+        place = tuple(np.argwhere(bad)[0])
+        mirrored = (*place[:-2], place[-1], place[-2])
+        raise ValueError(
+            f"covariance is not symmetric: {entry('covariance', place)} is {array[place]:.6g} but "
+            f"{entry('covariance', mirrored)} is {array[mirrored]:.6g}."
+        )
