@@ -7,7 +7,7 @@ import numpy as np
 from jax.scipy.stats import multivariate_normal
 
 from kullback.families import Categorical, DiagonalGaussian, Dirichlet, Gamma, Gaussian, Poisson, Product
-from kullback.models import FactorAnalysis, Mixture, ProbabilisticPCA
+from kullback.models import CompoundDirichlet, FactorAnalysis, Mixture, ProbabilisticPCA
 
 K = 3
 
@@ -37,6 +37,8 @@ def _components(name, rng):
             )
         case "FactorAnalysis":
             return FactorAnalysis(2 * rng.normal(size=(K, 3)), rng.normal(size=(K, 3, 1)), rng.uniform(0.3, 1, (K, 3)))
+        case "CompoundDirichlet":
+            return CompoundDirichlet(rng.uniform(0.5, 6, (K, 3)), trials=20)
     raise KeyError(name)
 
 
@@ -55,14 +57,20 @@ def probabilistic_pca(rng):
     return ProbabilisticPCA(rng.normal(size=4), rng.normal(size=(4, 2)), rng.uniform(0.3, 1))
 
 
+def compound_dirichlet(rng):
+    """Return a random model of four categories."""
+    return CompoundDirichlet(rng.uniform(0.5, 6, 4), trials=20)
+
+
 MIXTURES = {
     f"Mixture of {name}": (Mixture, mixture(name))
-    for name in ("Gaussian", "Categorical", "Dirichlet", "Gamma", "Product", "FactorAnalysis")
+    for name in ("Gaussian", "Categorical", "Dirichlet", "Gamma", "Product", "FactorAnalysis", "CompoundDirichlet")
 }
 
 CASES = MIXTURES | {
     "FactorAnalysis": (FactorAnalysis, factor_analysis),
     "ProbabilisticPCA": (ProbabilisticPCA, probabilistic_pca),
+    "CompoundDirichlet": (CompoundDirichlet, compound_dirichlet),
 }
 
 
@@ -114,4 +122,6 @@ def log_posterior(model, batch, h):
     found = model.posterior(batch)
     if isinstance(model, Mixture):
         return jnp.log(found)[jnp.arange(len(h)), h]
+    if isinstance(model, CompoundDirichlet):
+        return found.log_prob(h)
     return jax.vmap(multivariate_normal.logpdf)(h, found.mean, found.covariance)

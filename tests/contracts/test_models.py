@@ -126,6 +126,8 @@ def test_names_of_the_hidden_make_no_difference_to_combination(case):
     np.testing.assert_allclose(likelihood(turned), likelihood(model), rtol=1e-10)
     assert_same(turned.aligned_to(model), model, rtol=1e-10)
     assert_same(combine([model, turned]), model, rtol=1e-8)
+    if turned is model:
+        return  # what is hidden has only one name
     apart = combine([model, turned], align=False)
     assert float(relative_entropy(model, apart)) > 1e-2
 

@@ -1,11 +1,20 @@
 """Joints p(h, v) of hidden and visible variables."""
 
+from kullback.models._compound_dirichlet import CompoundDirichlet
 from kullback.models._factor_analysis import FactorAnalysis
 from kullback.models._factor_rows import Factors
 from kullback.models._mixture import Mixture, MixtureStatistics
 from kullback.models._probabilistic_pca import ProbabilisticPCA
 
 #: Every model. The contract tests go through this list.
-REGISTRY = (Mixture, FactorAnalysis, ProbabilisticPCA)
+REGISTRY = (Mixture, FactorAnalysis, ProbabilisticPCA, CompoundDirichlet)
 
-__all__ = ["REGISTRY", "FactorAnalysis", "Factors", "Mixture", "MixtureStatistics", "ProbabilisticPCA"]
+__all__ = [
+    "REGISTRY",
+    "CompoundDirichlet",
+    "FactorAnalysis",
+    "Factors",
+    "Mixture",
+    "MixtureStatistics",
+    "ProbabilisticPCA",
+]
