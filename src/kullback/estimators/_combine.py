@@ -6,15 +6,40 @@ from typing import Any
 import jax
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from kullback import learning
+from kullback.families import Batch
+from kullback.geometry import relative_entropy
+from kullback.models import Mixture, agreeing, reduce, spread_out, unite
+
+#: Points drawn from a mixture to stand for it, and starts of reductions besides the inputs.
+_DRAWS = 10_000
+_STARTS = 4
+#: Components nearer than this, in nats, are the same component.
+_NEAR = 0.5
+#: A model that moves by less than this, in nats, when it learns from another's points could have been fitted to them.
+_STAYS = 0.25
 
 
-def combine(fitted: Sequence[Any], weights: Any = None, align: bool = True) -> Any:
+def combine(
+    fitted: Sequence[Any],
+    weights: Any = None,
+    align: bool = True,
+    n_components: int | None = None,
+    random_state: Any = 0,
+) -> Any:
     """Return one estimator (or model) nearest to several fitted ones, without their data.
 
-    Weights default to the number of points each has seen; models count equally. With `align`, components are lined
+    Weights default to the number of points each has seen; models count equally. With `align`, hidden labels are lined
     up first, so that the order in which a fit has numbered them makes no difference.
+
+    Fits from different starts end in different local optima, and then no matching of mixtures one to one is good: two
+    clusters that one fit holds in one component blur what the others tell apart. If there is an input from which all
+    others could have learned what they are (they hardly move when they learn from its points), the one of least
+    entropy is taken, and what agrees with it is averaged. If not, the inputs tell of different data: all components are
+    united and reduced to as many as asked for by least relative entropy, from several starts, and the reduction nearest
+    to the united mixture is returned. With `n_components` mixtures may differ in their number of components.
 
     >>> import numpy as np
     >>> from kullback import GaussianMixture
@@ -25,18 +50,127 @@ def combine(fitted: Sequence[Any], weights: Any = None, align: bool = True) -> A
     [-5.0, 5.0]
     """
     fitted = list(fitted)
-    if not fitted:
-        raise ValueError("fitted is empty: there is nothing to combine.")
-    if not hasattr(fitted[0], "to_model"):
-        return learning.combine(fitted, weights, align)
-    if weights is None:
-        weights = [estimator.n_points_seen_ for estimator in fitted]
+    _check_alike(fitted, n_components)
+    estimators = hasattr(fitted[0], "to_model")
+    if weights is None and estimators:
+        seen = [estimator.n_points_seen_ for estimator in fitted]
+        weights = seen if sum(seen) > 0 else None
     with jax.enable_x64(True):
-        models = [jax.tree.map(jax.numpy.asarray, estimator.to_model()) for estimator in fitted]
-        nearest = jax.tree.map(np.asarray, learning.combine(models, weights, align))
+        models = [model.to_model() if estimators else jax.tree.map(np.asarray, model) for model in fitted]
+        _check_same_shapes(models, n_components)
+        nearest = jax.tree.map(np.asarray, _nearest(models, weights, align, n_components, random_state))
+    if not estimators:
+        return nearest
     result = clone(fitted[0])
+    if n_components is not None:
+        result.n_components = n_components
     result._keep(nearest)
-    result.n_features_in_ = fitted[0].n_features_in_
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(fitted[0], name):
+            setattr(result, name, getattr(fitted[0], name))
     result.n_points_seen_ = float(sum(estimator.n_points_seen_ for estimator in fitted))
     result.n_batches_seen_ = sum(estimator.n_batches_seen_ for estimator in fitted)
+    result.converged_ = all(getattr(estimator, "converged_", True) for estimator in fitted)
+    result.n_iter_, result.lower_bound_ = 0, -np.inf
     return result
+
+
+def _nearest(models: list[Any], weights: Any, align: bool, n_components: int | None, random_state: Any) -> Any:
+    if not isinstance(models[0], Mixture) or not align:
+        return learning.combine(models, weights, align)
+    alpha = np.asarray(learning.shares(weights, len(models)))
+    few = len(models[0].weights) if n_components is None else n_components
+    random = check_random_state(random_state)
+    if all(len(model.weights) == few for model in models):
+        lined_up = [model.aligned_to(models[0]) for model in models]
+        if few == 1 or _all_near(lined_up):
+            return learning.combine(lined_up, alpha, align=False)
+        stand_in = _stand_in(models, alpha, random)
+        if stand_in is not None:
+            return agreeing(models, alpha, stand_in, _NEAR)
+    return _reduced(models, alpha, few, random)
+
+
+def _all_near(models: list[Mixture]) -> bool:
+    both = _both_ways(models[0].components, jax.tree.map(lambda *leaves: np.stack(leaves), *models).components)
+    return bool(np.max(both) < _NEAR)
+
+
+@jax.jit
+def _both_ways(a: Any, others: Any) -> Any:
+    there = jax.vmap(relative_entropy, (None, 0))(a, others)
+    return there + jax.vmap(relative_entropy, (0, None))(others, a)
+
+
+def _stand_in(models: list[Mixture], alpha: np.ndarray, random: np.random.RandomState) -> int | None:
+    """Return the input of least entropy whose points could have been the data of all others, if there is one."""
+    found: list[tuple[float, int]] = []
+    for place, model in enumerate(models):
+        points = Batch(np.asarray(model.sample(jax.random.key(random.randint(2**31)), (_DRAWS,))))
+        moved = [float(_moved(other, points)) for m, other in enumerate(models) if m != place and alpha[m] > 0]
+        if all(distance < _STAYS for distance in moved):
+            found.append((float(_score(model, points)), place))
+    return max(found)[1] if found else None
+
+
+@jax.jit
+def _moved(model: Any, batch: Batch) -> Any:
+    return relative_entropy(model, model.maximize(model.expected_statistics(batch)[0]))
+
+
+def _reduced(models: list[Mixture], alpha: np.ndarray, few: int, random: np.random.RandomState) -> Mixture:
+    """Return the reduction of the united mixture that is nearest to it, told by points drawn from it."""
+    united = unite(models, alpha)
+    if few > len(united.weights):
+        raise ValueError(f"n_components is {few}: the models have {len(united.weights)} components together.")
+    starts = [m.components for m in models if len(m.weights) == few]
+    starts += [spread_out(united, few, random) for _ in range(_STARTS)]
+    found = [reduce(united, start) for start in starts]
+    points = Batch(np.asarray(united.sample(jax.random.key(random.randint(2**31)), (2 * _DRAWS,))))
+    return max(found, key=lambda model: np.nan_to_num(float(_score(model, points)), nan=-np.inf))
+
+
+@jax.jit
+def _score(model: Any, batch: Batch) -> Any:
+    return model.log_likelihood(batch).mean()
+
+
+def _check_alike(fitted: list[Any], n_components: int | None) -> None:
+    if not fitted:
+        raise ValueError("fitted is empty: there is nothing to combine.")
+    first = fitted[0]
+    for place, other in enumerate(fitted):
+        if type(other) is not type(first):
+            raise ValueError(
+                f"fitted[{place}] is a {type(other).__name__}, fitted[0] a {type(first).__name__}: all must be alike."
+            )
+        if hasattr(first, "to_model") and getattr(other, "n_features_in_", None) != first.n_features_in_:
+            raise ValueError(
+                f"fitted[{place}] has {getattr(other, 'n_features_in_', 'no')} features, fitted[0] has "
+                f"{first.n_features_in_}: only models of the same columns can be combined."
+            )
+        kind = getattr(other, "covariance_type", None)
+        if kind != getattr(first, "covariance_type", None):
+            raise ValueError(
+                f"fitted[{place}] has covariance_type={kind!r}, fitted[0] {first.covariance_type!r}: all must be alike."
+            )
+    if n_components is not None and not (isinstance(n_components, (int, np.integer)) and n_components >= 1):
+        raise ValueError(f"n_components is {n_components!r}: it must be a whole number, 1 or more.")
+
+
+def _check_same_shapes(models: list[Any], n_components: int | None) -> None:
+    def shapes(model: Any) -> list[tuple[int, ...]]:
+        axis = 1 if n_components is not None and isinstance(model, Mixture) else 0
+        return [np.shape(leaf)[axis:] for leaf in jax.tree.leaves(model)]
+
+    first = models[0]
+    for place, other in enumerate(models):
+        if isinstance(other, Mixture) and n_components is None and len(other.weights) != len(first.weights):
+            raise ValueError(
+                f"fitted[{place}] has {len(other.weights)} components, fitted[0] has {len(first.weights)}: pass "
+                "n_components to unite them all and reduce them to as many."
+            )
+        structures: Any = (jax.tree.structure(other), jax.tree.structure(first))
+        alike = structures[0] == structures[1]
+        if not alike or shapes(other) != shapes(first):
+            raise ValueError(f"fitted[{place}] and fitted[0] differ in their families or columns: all must be alike.")

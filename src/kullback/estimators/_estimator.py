@@ -113,7 +113,7 @@ class Estimator(DensityMixin, BaseEstimator):
         self._validate_params()
         rows = self._rows(X, sample_weight, first=True)
         goes_on = getattr(self, "warm_start", False) and hasattr(self, "converged_")
-        before = float(self.lower_bound_) if goes_on else -np.inf
+        before = float(vars(self)["lower_bound_"]) if goes_on else -np.inf
         random = check_random_state(self.random_state)
         best: Fitted | None = None
         with Progress(self.verbose, self.max_iter) as progress:

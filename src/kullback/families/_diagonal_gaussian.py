@@ -152,7 +152,7 @@ class DiagonalGaussian(ExponentialFamily):
     def _flat(self) -> Self:
         """Return the members in one row."""
         n = self.mean.shape[-1]
-        flat = (jnp.reshape(self.mean, (-1, n)), jnp.reshape(self.variance, (-1, n)))
+        flat = (jnp.asarray(self.mean).reshape(-1, n), jnp.asarray(self.variance).reshape(-1, n))
         return eqx.tree_at(lambda g: (g.mean, g.variance), self, flat)
 
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:

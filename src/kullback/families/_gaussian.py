@@ -197,7 +197,8 @@ class Gaussian(ExponentialFamily):
     def _flat(self) -> tuple["Gaussian", Float[Array, "k n"], Float[Array, "k n n"]]:
         """Return the members in one row, and their parameters."""
         n = self.mean.shape[-1]
-        mean, covariance = jnp.reshape(self.mean, (-1, n)), jnp.reshape(self.covariance, (-1, n, n))
+        mean = jnp.asarray(self.mean).reshape(-1, n)
+        covariance = jnp.asarray(self.covariance).reshape(-1, n, n)
         return eqx.tree_at(lambda g: (g.mean, g.covariance), self, (mean, covariance)), mean, covariance
 
     def seen_from(self, frame: Frame) -> "Gaussian":

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import block_diag
-from jaxtyping import Array, Bool, Float, Num
+from jaxtyping import Array, Bool, Float, Num, Shaped
 
 from kullback.families._batch import Batch
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
@@ -85,7 +85,7 @@ class Product(ExponentialFamily):
     def size(self) -> int:
         return sum(part.size for part in self.parts)
 
-    def split(self, x: Any) -> list[Num[Array, "..."]]:
+    def split(self, x: Any) -> list[Shaped[Array, "..."]]:
         """Cut a vector into the points of the parts."""
         x = jnp.asarray(x)
         if x.ndim < 1 or x.shape[-1] != self.event_shape[0]:

@@ -10,7 +10,7 @@ Two forms of online EM go with it: `sampled_inertia_step` draws the inertia, `na
 tangent.
 """
 
-from kullback.learning._combine import combine
+from kullback.learning._combine import combine, shares
 from kullback.learning._em import em, em_step, expected, merged, nearest
 from kullback.learning._natural_gradient_em import natural_gradient_em_step
 from kullback.learning._online_em import decaying_rate, online_em, online_em_step
@@ -30,4 +30,5 @@ __all__ = [
     "online_em",
     "online_em_step",
     "sampled_inertia_step",
+    "shares",
 ]

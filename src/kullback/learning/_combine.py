@@ -26,7 +26,7 @@ def combine(models: Sequence[Model], weights: Any = None, align: bool = True) ->
     """
     if not models:
         raise ValueError("models is empty: there is nothing to combine.")
-    alpha = _shares(weights, len(models))
+    alpha = shares(weights, len(models))
     first = models[0]
     for place, model in enumerate(models):
         if type(model) is not type(first):
@@ -43,7 +43,8 @@ def _nearest(models: tuple[Any, ...], alpha: Any) -> Any:
     return models[0].maximize(functools.reduce(lambda merged, one: merged.merge(one), own))
 
 
-def _shares(weights: Any, count: int) -> tuple[Any, ...]:
+def shares(weights: Any, count: int) -> tuple[Any, ...]:
+    """Return weights that sum to 1; equal ones for None."""
     alpha = np.ones(count) if weights is None else np.asarray(weights, dtype=float)
     if alpha.shape != (count,):
         raise ValueError(f"weights has shape {alpha.shape}: there are {count} models.")

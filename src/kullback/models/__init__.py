@@ -5,6 +5,7 @@ from kullback.models._factor_analysis import FactorAnalysis
 from kullback.models._factor_rows import Factors
 from kullback.models._mixture import Mixture, MixtureStatistics
 from kullback.models._probabilistic_pca import ProbabilisticPCA
+from kullback.models._reduction import agreeing, reduce, spread_out, unite
 
 #: Every model. The contract tests go through this list.
 REGISTRY = (Mixture, FactorAnalysis, ProbabilisticPCA, CompoundDirichlet)
@@ -17,4 +18,8 @@ __all__ = [
     "Mixture",
     "MixtureStatistics",
     "ProbabilisticPCA",
+    "agreeing",
+    "reduce",
+    "spread_out",
+    "unite",
 ]

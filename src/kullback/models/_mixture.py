@@ -83,7 +83,7 @@ class Mixture(ClosedFormModel):
         if not 0 <= self.temperature < np.inf:
             raise ValueError(f"temperature is {temperature}: it must be 0 or more, and finite.")
         for name in self.tied:
-            if name not in ("covariance", "variance") or not hasattr(components, name):
+            if name not in ("covariance", "variance") or name not in vars(components):
                 raise ValueError(f"tied is {self.tied}: only the covariance or variance of Gaussians can be shared.")
 
     def coordinates(self, name: Coordinates) -> Float[Array, " d"]:
