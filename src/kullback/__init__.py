@@ -10,20 +10,25 @@ __version__ = "0.1.0"
 
 #: Rooms and names load when they are first used, so that `import kullback` is quick.
 _ROOMS = ("families", "geometry", "models", "learning", "estimators", "plots")
-_NAMES = {
-    "GaussianMixture": "kullback.estimators",
-    "combine": "kullback.estimators",
-    "relative_entropy": "kullback.geometry",
-}
+_NAMES = (
+    "BernoulliMixture",
+    "CategoricalMixture",
+    "GaussianMixture",
+    "Mixture",
+    "PoissonMixture",
+    "combine",
+    "load",
+    "relative_entropy",
+)
 
-__all__ = ["GaussianMixture", "__version__", "combine", "relative_entropy", *_ROOMS]  # pyright: ignore
+__all__ = ["__version__", *_NAMES, *_ROOMS]  # pyright: ignore
 
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f"kullback.{name}")
     if name in _NAMES:
-        return getattr(importlib.import_module(_NAMES[name]), name)
+        return getattr(importlib.import_module("kullback.estimators"), name)
     raise AttributeError(f"module 'kullback' has no attribute {name!r}")
 
 

@@ -264,7 +264,8 @@ class Estimator(DensityMixin, BaseEstimator):
         """Return an estimator that is fitted to this model; `parameters` are those of the constructor."""
         new = cls(**{**cls._parameters_of(model), **parameters})
         new._keep(jax.tree.map(np.asarray, model))
-        new.n_features_in_ = new._columns(model)
+        for name, value in new._shape_of(model).items():
+            setattr(new, name, value)
         new.n_points_seen_, new.n_batches_seen_ = 0.0, 0
         new.converged_, new.n_iter_, new.lower_bound_ = True, 0, -np.inf
         return new
@@ -274,8 +275,9 @@ class Estimator(DensityMixin, BaseEstimator):
     def _parameters_of(cls, model: Any) -> dict[str, Any]:
         """Return the constructor's parameters that a model decides."""
 
-    def _columns(self, model: Any) -> int:
-        return int(np.prod(_components(model).event_shape))
+    @abc.abstractmethod
+    def _shape_of(self, model: Any) -> dict[str, Any]:
+        """Return the attributes_ that say what tables the model is for: `n_features_in_`, and what else there is."""
 
     def save(self, path: str | Path) -> None:
         """Write the fitted estimator to a file that runs no code when it is read. A crash leaves no half file."""

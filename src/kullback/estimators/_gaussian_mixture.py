@@ -1,5 +1,6 @@
 """Gaussian mixtures behind scikit-learn's door."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -166,6 +167,9 @@ class GaussianMixture(MixtureEstimator):
         tied = "tied" if model.tied else kind
         return {"n_components": len(model.weights), "covariance_type": tied, "temperature": model.temperature}
 
+    def _shape_of(self, model: Mixture) -> dict[str, Any]:
+        return {"n_features_in_": model.components.mean.shape[-1]}
+
     def _n_parameters(self) -> int:
         k, n = np.shape(self.means_)
         spread = {"full": k * n * (n + 1) // 2, "tied": n * (n + 1) // 2, "diag": k * n, "spherical": k}
@@ -180,6 +184,13 @@ class GaussianMixture(MixtureEstimator):
         return self.reg_covar
 
     # --- the start --------------------------------------------------------------------------------------
+
+    @property
+    def _softness(self) -> float:
+        return 0.0
+
+    def _seen_by_kmeans(self, rows: Rows) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda values: values
 
     def _blank(self, rows: Rows) -> Any:
         sample = rows.filled(np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 10_000)).astype(int)))

@@ -1,6 +1,7 @@
 """What every mixture behind scikit-learn's door does."""
 
 import abc
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -38,14 +39,21 @@ class MixtureEstimator(Estimator):
     def _blank(self, rows: Rows) -> Any:
         """Return components that know nothing yet of what tells them apart: the family, at the scale of the data."""
 
-    def _seen_by_kmeans(self, values: np.ndarray) -> np.ndarray:
-        """Return what k-means sees of the rows."""
-        return values
+    @abc.abstractmethod
+    def _seen_by_kmeans(self, rows: Rows) -> Callable[[np.ndarray], np.ndarray]:
+        """Return a function of rows: what k-means sees of them."""
+
+    @property
+    @abc.abstractmethod
+    def _softness(self) -> float:
+        """How much of each row all components share at the start: some families must not start at their boundary."""
 
     def _start(self, rows: Rows, random: np.random.RandomState) -> Mixture:
         k = self.n_components
         blank = Mixture(np.full(k, 1 / k), self._blank(rows), self.temperature)
-        return started(blank, rows, Labels(rows, self._seen_by_kmeans, k, self.init_params, random))
+        return started(
+            blank, rows, Labels(rows, self._seen_by_kmeans(rows), k, self.init_params, self._softness, random)
+        )
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, and return the most probable component of each row."""

@@ -20,8 +20,8 @@ SEEN_BY_KMEANS = 65_536
 class Labels:
     """A start: which component each row belongs to, chunk by chunk, as weights of shape (rows, components)."""
 
-    def __init__(self, rows: Rows, features: Any, k: int, how: str, random: np.random.RandomState):
-        self._features, self._k, self._how, self._random = features, k, how, random
+    def __init__(self, rows: Rows, features: Any, k: int, how: str, softness: float, random: np.random.RandomState):
+        self._features, self._k, self._how, self._softness, self._random = features, k, how, softness, random
         self._labels: np.ndarray | None = None
         self._chosen: np.ndarray | None = None
         self._centers: np.ndarray | None = None
@@ -44,6 +44,9 @@ class Labels:
 
     def of(self, here: slice, values: np.ndarray) -> np.ndarray:
         """Return the weights of the rows of one chunk."""
+        return (1 - self._softness) * self._hard(here, values) + self._softness / self._k
+
+    def _hard(self, here: slice, values: np.ndarray) -> np.ndarray:
         count = len(values)
         share = np.zeros((count, self._k))
         if self._how == "random":

@@ -1,5 +1,6 @@
 """Joints p(h, v) of hidden and visible variables."""
 
+from kullback.models._bound import variational_bound
 from kullback.models._compound_dirichlet import CompoundDirichlet
 from kullback.models._factor_analysis import FactorAnalysis
 from kullback.models._factor_rows import Factors
@@ -22,4 +23,5 @@ __all__ = [
     "reduce",
     "spread_out",
     "unite",
+    "variational_bound",
 ]

@@ -1,0 +1,225 @@
+"""What the entries of a table may be, for each family: the check, and a member to begin with."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kullback.families import (
+    Bernoulli,
+    Beta,
+    Categorical,
+    DiagonalGaussian,
+    Dirichlet,
+    Exponential,
+    Gamma,
+    Gaussian,
+    Independent,
+    Ising,
+    Multinomial,
+    Poisson,
+    Product,
+    SphericalGaussian,
+    VonMises,
+)
+from kullback.models import CompoundDirichlet
+
+
+class Column(NamedTuple):
+    """A family of single numbers: which entries it allows, and its plainest members for (components, columns)."""
+
+    allows: Callable[[np.ndarray], np.ndarray]
+    must_be: str
+    plain: Callable[[tuple[int, ...], int], Any]
+
+
+def whole(X: np.ndarray) -> np.ndarray:
+    """Say which entries are 0, 1, 2, …"""
+    return (X >= 0) & (np.floor(X) == X)
+
+
+#: Families of single numbers, by name.
+COLUMNS: dict[str, Column] = {
+    "bernoulli": Column(lambda X: (X == 0) | (X == 1), "0 or 1", lambda s, _: Bernoulli(np.full(s, 0.5))),
+    "categorical": Column(whole, "a category 0, 1, 2, …", lambda s, c: Categorical(np.full((*s, c), 1 / c))),
+    "poisson": Column(whole, "a count 0, 1, 2, …", lambda s, _: Poisson(np.ones(s))),
+    "exponential": Column(lambda X: X >= 0, "0 or more", lambda s, _: Exponential(np.ones(s))),
+    "gamma": Column(lambda X: X > 0, "positive", lambda s, _: Gamma(np.ones(s), np.ones(s))),
+    "beta": Column(lambda X: (X > 0) & (X < 1), "between 0 and 1", lambda s, _: Beta(np.ones(s), np.ones(s))),
+    "von_mises": Column(np.isfinite, "an angle in radians", lambda s, _: VonMises(np.zeros(s), np.ones(s))),
+}
+_GAUSSIANS = ("gaussian", "diagonal_gaussian", "spherical_gaussian")
+_VECTORS = ("dirichlet", "multinomial", "ising", "compound_dirichlet")
+#: Every name that `family` may be.
+NAMES = (*_GAUSSIANS, *COLUMNS, *_VECTORS)
+
+
+def check_entries(X: np.ndarray, family: str, first_column: int = 0) -> None:
+    """Raise at the first entry that the family of its column does not allow. Missing entries are allowed."""
+    column = COLUMNS.get(family)
+    if column is None:
+        return
+    with np.errstate(invalid="ignore"):
+        bad = ~(column.allows(X) | np.isnan(X))
+    if bad.any():
+        row, place = np.argwhere(bad)[0]
+        where, value = f"X[{row}, {place + first_column}]", X[row, place]
+        raise ValueError(f"{where} is {value:.6g}: for family {family!r} it must be {column.must_be}.")
+
+
+def check_rows(X: np.ndarray, family: str) -> None:
+    """Raise unless whole rows are points of a family of vectors."""
+    seen = ~np.isnan(X).any(axis=1)
+    rows = X[seen]
+    bad: Any = np.zeros(len(rows), bool)
+    must_be = ""
+    match family:
+        case "dirichlet":
+            bad, must_be = (rows <= 0).any(axis=1) | (np.abs(rows.sum(axis=1) - 1) > 1e-6), "positive and sum to 1"
+        case "multinomial":
+            total = rows.sum(axis=1)
+            bad = ~whole(rows).all(axis=1) | (total != total[:1].sum())
+            must_be = "counts with one total for all rows"
+        case "compound_dirichlet":
+            bad, must_be = ~whole(rows).all(axis=1), "counts 0, 1, 2, …"
+        case "ising":
+            bad, must_be = ~((rows == 1) | (rows == -1)).all(axis=1), "−1 or +1"
+    if bad.any():
+        row = np.flatnonzero(seen)[np.argmax(bad)]
+        raise ValueError(f"X[{row}] is {X[row].tolist()}: for family {family!r} its entries must be {must_be}.")
+
+
+class Shape(NamedTuple):
+    """What a table says about its families besides numbers: columns, categories (0 where there are none), trials."""
+
+    n: int
+    categories: np.ndarray
+    trials: int
+
+    @classmethod
+    def of(cls, X: np.ndarray, family: str | Sequence[str]) -> "Shape":
+        """Read it off a table."""
+        n = X.shape[1]
+        names = [family] * n if isinstance(family, str) else list(family)
+        categories = np.zeros(n, dtype=np.int64)
+        for place, name in enumerate(names):
+            if name == "categorical":
+                categories[place] = max(int(np.nanmax(X[:, place])) + 1, 2)
+        return cls(n, categories, int(np.nansum(X, axis=1).max()) if family == "multinomial" else 0)
+
+
+def plain_components(family: str | Sequence[str], shape: Shape, k: int) -> Any:
+    """Return k components that are all alike, of this family or of one family for each column."""
+    if isinstance(family, str):
+        return _plain(family, k, shape.n, shape.categories, shape.trials)
+    parts, start = [], 0
+    for name, count in _runs(family):
+        parts.append(_plain(name, k, count, shape.categories[start : start + count], 0))
+        start += count
+    return parts[0] if len(parts) == 1 else Product(parts)
+
+
+def _plain(family: str, k: int, n: int, categories: np.ndarray, trials: int) -> Any:
+    if family in COLUMNS:
+        return Independent(COLUMNS[family].plain((k, n), int(categories.max())))
+    match family:
+        case "gaussian":
+            return Gaussian(np.zeros((k, n)), np.tile(np.eye(n), (k, 1, 1)))
+        case "diagonal_gaussian":
+            return DiagonalGaussian(np.zeros((k, n)), np.ones((k, n)))
+        case "spherical_gaussian":
+            return SphericalGaussian(np.zeros((k, n)), np.ones(k))
+        case "dirichlet":
+            return Dirichlet(np.ones((k, n)))
+        case "multinomial":
+            return Multinomial(max(trials, 1), np.full((k, n), 1 / n))
+        case "compound_dirichlet":
+            return CompoundDirichlet(np.ones((k, n)))
+    return Ising(np.zeros((k, n)))
+
+
+def _runs(names: Sequence[str]) -> list[tuple[str, int]]:
+    """Group neighbors: a run of Gaussian columns is one diagonal Gaussian, a run of others one family of columns."""
+    runs: list[tuple[str, int]] = []
+    for name in names:
+        name = "diagonal_gaussian" if name == "gaussian" else name
+        if runs and runs[-1][0] == name:
+            runs[-1] = (name, runs[-1][1] + 1)
+        else:
+            runs.append((name, 1))
+    return runs
+
+
+def check_family(family: Any, n: int) -> None:
+    """Raise unless `family` is a name, or one name for each column."""
+    if isinstance(family, str):
+        if family not in NAMES:
+            raise ValueError(f"family is {family!r}: it must be one of {', '.join(NAMES)}, or a list for the columns.")
+        return
+    names = list(family)
+    if len(names) != n:
+        raise ValueError(f"family has {len(names)} names: X has {n} features, and each needs one.")
+    for place, name in enumerate(names):
+        if name not in COLUMNS and name != "gaussian":
+            raise ValueError(f"family[{place}] is {name!r}: a column is one of gaussian, {', '.join(COLUMNS)}.")
+
+
+def check_table(X: np.ndarray, family: str | Sequence[str]) -> None:
+    """Raise unless the entries of X are what the families allow."""
+    if isinstance(family, str):
+        check_entries(X, family)
+        check_rows(X, family)
+        return
+    for place, name in enumerate(family):
+        check_entries(X[:, place : place + 1], name, place)
+
+
+#: The name of each family.
+_NAME_OF: dict[type, str] = {
+    Gaussian: "gaussian",
+    DiagonalGaussian: "diagonal_gaussian",
+    SphericalGaussian: "spherical_gaussian",
+    Bernoulli: "bernoulli",
+    Categorical: "categorical",
+    Poisson: "poisson",
+    Exponential: "exponential",
+    Gamma: "gamma",
+    Beta: "beta",
+    VonMises: "von_mises",
+    Dirichlet: "dirichlet",
+    Multinomial: "multinomial",
+    CompoundDirichlet: "compound_dirichlet",
+    Ising: "ising",
+}
+
+
+def family_of(components: Any) -> str | list[str]:
+    """Return the name that makes components like these, or a list of names for a product."""
+    if isinstance(components, Product):
+        names: list[str] = []
+        for part in components.parts:
+            one = family_of(part)
+            name = "gaussian" if one == "diagonal_gaussian" else one
+            if isinstance(name, list) or (name not in COLUMNS and name != "gaussian"):
+                raise ValueError(f"components has a part of {type(part).__name__}: columns are single numbers here.")
+            names += [name] * int(np.prod(part.event_shape))
+        return names
+    one = components.columns if isinstance(components, Independent) else components
+    if type(one) not in _NAME_OF:
+        raise ValueError(f"components are of {type(one).__name__}: there is no name for them here.")
+    return _NAME_OF[type(one)]
+
+
+def shape_of(components: Any) -> Shape:
+    """Return what components say about the tables they are for."""
+    parts: Any = components.parts if isinstance(components, Product) else (components,)
+    categories: list[int] = []
+    for part in parts:
+        n = int(np.prod(part.event_shape)) if hasattr(part, "event_shape") else part.concentration.shape[-1]
+        many = part.columns.probabilities.shape[-1] if _is_categorical(part) else 0
+        categories += [many] * n
+    return Shape(len(categories), np.array(categories), getattr(components, "trials", 0) if len(parts) == 1 else 0)
+
+
+def _is_categorical(part: Any) -> bool:
+    return isinstance(part, Independent) and isinstance(part.columns, Categorical)

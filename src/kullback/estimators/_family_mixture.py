@@ -1,0 +1,201 @@
+"""Mixtures of any family, for tables of any kind of columns."""
+
+import abc
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from kullback.estimators._columns import (
+    Shape,
+    check_family,
+    check_table,
+    family_of,
+    plain_components,
+    shape_of,
+)
+from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureEstimator
+from kullback.estimators._rows import Rows
+from kullback.models import Mixture as MixtureModel
+
+
+class FamilyMixture(MixtureEstimator):
+    """A mixture whose components are told by the names of families. Each parameter is an attribute_."""
+
+    @property
+    @abc.abstractmethod
+    def _families(self) -> str | Sequence[str]:
+        """One name for all columns, or one for each."""
+
+    @abc.abstractmethod
+    def _entries(self, X: np.ndarray) -> np.ndarray:
+        """Return the entries as the family means them."""
+
+    def _shape(self) -> Shape:
+        return Shape(self.n_features_in_, np.asarray(self.n_categories_), int(self.n_trials_))
+
+    def _names(self, components: Any) -> list[str]:
+        """Return a name for each parameter: its own, with the number of its part where there are several parts."""
+        names = []
+        for path, _ in jax.tree_util.tree_flatten_with_path(components)[0]:
+            keys = [str(getattr(key, "name", getattr(key, "idx", ""))) for key in path]
+            part = [key for key in keys if key.isdigit()]
+            names.append("_".join([keys[-1], *part]) + "_")
+        return names
+
+    def to_model(self) -> MixtureModel:
+        """Return the fitted model, with NumPy arrays."""
+        self._check_fitted()
+        weights = np.asarray(self.weights_, dtype=np.float64)
+        plain = plain_components(self._families, self._shape(), len(weights))
+        leaves, tree = jax.tree.flatten(plain)
+        values = [np.asarray(getattr(self, name), dtype=np.float64) for name in self._names(plain)]
+        for name, leaf, value in zip(self._names(plain), leaves, values, strict=True):
+            if np.shape(leaf) != value.shape:
+                raise ValueError(f"{name} has shape {value.shape}: it must be {np.shape(leaf)}.")
+        return MixtureModel(weights / weights.sum(), jax.tree.unflatten(tree, values), self.temperature)
+
+    def _attributes(self, model: MixtureModel) -> dict[str, np.ndarray]:
+        values = [np.asarray(leaf) for leaf in jax.tree.leaves(model.components)]
+        named = dict(zip(self._names(model.components), values, strict=True))
+        return {"weights_": np.asarray(model.weights), **named}
+
+    def _shape_of(self, model: MixtureModel) -> dict[str, Any]:
+        shape = shape_of(model.components)
+        return {"n_features_in_": shape.n, "n_categories_": shape.categories, "n_trials_": shape.trials}
+
+    def _n_parameters(self) -> int:
+        components = self.to_model().components
+        size = getattr(components, "size", None) or components.concentration.shape[-1]
+        return len(self.weights_) * size + len(self.weights_) - 1
+
+    def _blank(self, rows: Rows) -> Any:
+        return plain_components(self._families, self._shape(), self.n_components)
+
+    @property
+    def _softness(self) -> float:
+        return 0.1
+
+    def _seen_by_kmeans(self, rows: Rows) -> Callable[[np.ndarray], np.ndarray]:
+        """Return standardized columns; categories as indicators, for their numbers mean nothing."""
+        some = rows.filled(np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 10_000)).astype(int)))
+        spread = self._indicators(some).std(axis=0)
+        scale = np.where(spread > 0, spread, 1.0)
+        return lambda values: self._indicators(values) / scale
+
+    def _indicators(self, values: np.ndarray) -> np.ndarray:
+        names, columns = self._families, []
+        for place in range(values.shape[1]):
+            name = names if isinstance(names, str) else names[place]
+            column = values[:, place]
+            if name == "categorical":
+                columns += [(column == c).astype(float) for c in range(int(self.n_categories_[place]))]
+            elif name == "von_mises":
+                columns += [np.cos(column), np.sin(column)]
+            else:
+                columns.append(np.log1p(column) if name in ("poisson", "exponential", "gamma") else column)
+        return np.stack(columns, axis=1)
+
+    def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
+        self._check_rows(X, first)
+        X = self._entries(X)
+        check_family(self._families, X.shape[1])
+        check_table(X, self._families)
+        shape = Shape.of(X, self._families) if len(X) else self._shape()
+        if first:
+            self.n_categories_, self.n_trials_ = shape.categories, shape.trials
+        elif (shape.categories > self.n_categories_).any():
+            place = int(np.argmax(shape.categories > self.n_categories_))
+            raise ValueError(
+                f"X has category {shape.categories[place] - 1} in column {place}: the fit knows "
+                f"{self.n_categories_[place]} categories, from 0."
+            )
+        elif shape.trials != self.n_trials_:
+            raise ValueError(f"X has rows with a total of {shape.trials}: the fit has {self.n_trials_}.")
+        return X
+
+
+class Mixture(FamilyMixture):
+    """A mixture of any family, for tables of any kind of columns.
+
+    Parameters
+    ----------
+    n_components : int
+        The number of components.
+    family : str or list of str
+        A name for all columns together or for each of them: 'gaussian', 'diagonal_gaussian', 'spherical_gaussian',
+        'bernoulli', 'categorical', 'poisson', 'exponential', 'gamma', 'beta', 'von_mises', 'dirichlet', 'multinomial',
+        'compound_dirichlet', 'ising'. A list has one name for each column, for tables with mixed columns.
+    tol, reg_covar, max_iter, n_init, init_params, random_state, warm_start, verbose, rate, temperature
+        As in `GaussianMixture`; `reg_covar` is for Gaussian columns.
+
+    Attributes
+    ----------
+    weights_, and one for each parameter of the family
+        For instance `rate_` of 'poisson'. With mixed columns the names carry the number of the part, as in `rate_1_`:
+        runs of columns of one family are one part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([np.stack([rng.normal(m, 1, 200), rng.poisson(c, 200)], 1) for m, c in ((0, 2), (5, 20))])
+    >>> mixture = Mixture(n_components=2, family=["gaussian", "poisson"], random_state=0).fit(X)
+    >>> np.sort(mixture.rate_1_.ravel()).round().tolist()
+    [2.0, 20.0]
+
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **MIXTURE_CONSTRAINTS,
+        "family": [str, list, tuple],
+        "reg_covar": [Interval(Real, 0.0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        family: str | Sequence[str] = "gaussian",
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        rate: Any = None,
+        temperature: float = 1.0,
+    ):
+        self.n_components = n_components
+        self.family = family
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.rate = rate
+        self.temperature = temperature
+
+    @property
+    def _families(self) -> str | Sequence[str]:
+        return self.family
+
+    @classmethod
+    def _parameters_of(cls, model: MixtureModel) -> dict[str, Any]:
+        family = family_of(model.components)
+        return {"n_components": len(model.weights), "temperature": model.temperature, "family": family}
+
+    @property
+    def _width(self) -> float:
+        return self.reg_covar
+
+    def _entries(self, X: np.ndarray) -> np.ndarray:
+        return X
