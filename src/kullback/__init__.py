@@ -13,9 +13,12 @@ _ROOMS = ("families", "geometry", "models", "learning", "estimators", "plots")
 _NAMES = (
     "BernoulliMixture",
     "CategoricalMixture",
+    "CompoundDirichlet",
+    "FactorAnalysis",
     "GaussianMixture",
     "Mixture",
     "PoissonMixture",
+    "ProbabilisticPCA",
     "combine",
     "load",
     "relative_entropy",

@@ -75,6 +75,9 @@ class BernoulliMixture(FamilyMixture):
     def _entries(self, X: np.ndarray) -> np.ndarray:
         return X if self.binarize is None else np.where(np.isnan(X), X, (self.binarize < X).astype(X.dtype))
 
+    def _mixture(self, weights: np.ndarray, components: Any) -> MixtureModel:
+        return MixtureModel(weights, components, self.temperature)
+
     @classmethod
     def _parameters_of(cls, model: MixtureModel) -> dict[str, Any]:
         return {"n_components": len(model.weights), "temperature": model.temperature}
@@ -139,6 +142,9 @@ class PoissonMixture(FamilyMixture):
 
     def _entries(self, X: np.ndarray) -> np.ndarray:
         return X
+
+    def _mixture(self, weights: np.ndarray, components: Any) -> MixtureModel:
+        return MixtureModel(weights, components, self.temperature)
 
     @classmethod
     def _parameters_of(cls, model: MixtureModel) -> dict[str, Any]:
@@ -206,6 +212,9 @@ class CategoricalMixture(FamilyMixture):
 
     def _entries(self, X: np.ndarray) -> np.ndarray:
         return X
+
+    def _mixture(self, weights: np.ndarray, components: Any) -> MixtureModel:
+        return MixtureModel(weights, components, self.temperature)
 
     @classmethod
     def _parameters_of(cls, model: MixtureModel) -> dict[str, Any]:

@@ -56,7 +56,11 @@ class FamilyMixture(MixtureEstimator):
         for name, leaf, value in zip(self._names(plain), leaves, values, strict=True):
             if np.shape(leaf) != value.shape:
                 raise ValueError(f"{name} has shape {value.shape}: it must be {np.shape(leaf)}.")
-        return MixtureModel(weights / weights.sum(), jax.tree.unflatten(tree, values), self.temperature)
+        return self._mixture(weights / weights.sum(), jax.tree.unflatten(tree, values))
+
+    @abc.abstractmethod
+    def _mixture(self, weights: np.ndarray, components: Any) -> MixtureModel:
+        """Return the model with these weights and components, with what else the parameters say."""
 
     def _attributes(self, model: MixtureModel) -> dict[str, np.ndarray]:
         values = [np.asarray(leaf) for leaf in jax.tree.leaves(model.components)]
@@ -72,15 +76,18 @@ class FamilyMixture(MixtureEstimator):
         size = getattr(components, "size", None) or components.concentration.shape[-1]
         return len(self.weights_) * size + len(self.weights_) - 1
 
-    def _blank(self, rows: Rows) -> Any:
-        return plain_components(self._families, self._shape(), self.n_components)
+    @property
+    def _all_gaussian(self) -> bool:
+        return isinstance(self._families, str) and self._families.endswith("gaussian")
 
     @property
     def _softness(self) -> float:
-        return 0.1
+        return 0.0 if self._all_gaussian else 0.1
 
     def _seen_by_kmeans(self, rows: Rows) -> Callable[[np.ndarray], np.ndarray]:
-        """Return standardized columns; categories as indicators, for their numbers mean nothing."""
+        """Return standardized columns; categories as indicators, for their numbers mean nothing. Gaussians as they are."""
+        if self._all_gaussian:
+            return lambda values: values
         some = rows.filled(np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 10_000)).astype(int)))
         spread = self._indicators(some).std(axis=0)
         scale = np.where(spread > 0, spread, 1.0)
@@ -98,6 +105,10 @@ class FamilyMixture(MixtureEstimator):
             else:
                 columns.append(np.log1p(column) if name in ("poisson", "exponential", "gamma") else column)
         return np.stack(columns, axis=1)
+
+    def _blank_mixture(self, rows: Rows) -> MixtureModel:
+        k = self.n_components
+        return self._mixture(np.full(k, 1 / k), plain_components(self._families, self._shape(), k))
 
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         self._check_rows(X, first)
@@ -129,6 +140,11 @@ class Mixture(FamilyMixture):
         A name for all columns together or for each of them: 'gaussian', 'diagonal_gaussian', 'spherical_gaussian',
         'bernoulli', 'categorical', 'poisson', 'exponential', 'gamma', 'beta', 'von_mises', 'dirichlet', 'multinomial',
         'compound_dirichlet', 'ising'. A list has one name for each column, for tables with mixed columns.
+    tied : bool
+        Whether all components share one covariance, for Gaussian families.
+    equal_weights : bool
+        Whether all components weigh the same. With `family="spherical_gaussian"`, `tied` and `temperature=0` this is
+        K-means: `mean_` are the centers, `predict` the clusters.
     tol, reg_covar, max_iter, n_init, init_params, random_state, warm_start, verbose, rate, temperature
         As in `GaussianMixture`; `reg_covar` is for Gaussian columns.
 
@@ -152,6 +168,8 @@ class Mixture(FamilyMixture):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MIXTURE_CONSTRAINTS,
         "family": [str, list, tuple],
+        "tied": ["boolean"],
+        "equal_weights": ["boolean"],
         "reg_covar": [Interval(Real, 0.0, None, closed="left")],
     }
 
@@ -160,6 +178,8 @@ class Mixture(FamilyMixture):
         n_components: int = 1,
         *,
         family: str | Sequence[str] = "gaussian",
+        tied: bool = False,
+        equal_weights: bool = False,
         tol: float = 1e-3,
         reg_covar: float = 1e-6,
         max_iter: int = 100,
@@ -173,6 +193,8 @@ class Mixture(FamilyMixture):
     ):
         self.n_components = n_components
         self.family = family
+        self.tied = tied
+        self.equal_weights = equal_weights
         self.tol = tol
         self.reg_covar = reg_covar
         self.max_iter = max_iter
@@ -191,7 +213,19 @@ class Mixture(FamilyMixture):
     @classmethod
     def _parameters_of(cls, model: MixtureModel) -> dict[str, Any]:
         family = family_of(model.components)
-        return {"n_components": len(model.weights), "temperature": model.temperature, "family": family}
+        return {
+            "n_components": len(model.weights),
+            "family": family,
+            "tied": bool(model.tied),
+            "equal_weights": model.fixed_weights,
+            "temperature": model.temperature,
+        }
+
+    def _mixture(self, weights: np.ndarray, components: Any) -> MixtureModel:
+        shared = "covariance" if self.family == "gaussian" else "variance"
+        return MixtureModel(
+            weights, components, self.temperature, (shared,) if self.tied else (), bool(self.equal_weights)
+        )
 
     @property
     def _width(self) -> float:

@@ -2,7 +2,8 @@
 
 import json
 import os
-import tempfile
+import uuid
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +30,17 @@ def save_estimator(estimator: Any, path: str | Path) -> None:
     }
     content = save(arrays, metadata={"format": FORMAT, "header": json.dumps(header)})
     path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is not a directory: there is no place for {path.name}.")
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -53,9 +56,9 @@ def load_estimator(path: str | Path) -> Any:
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
-            header = json.loads(metadata.get("header", "null"))
+            header = json.loads(metadata.get("header", "null"), parse_constant=_constant)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is not a dictionary
-    except (SafetensorError, json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (SafetensorError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a saved model: {error}.") from None
     if metadata.get("format") != FORMAT or not isinstance(header, dict):
         raise ValueError(f"{path} is not a saved model: it has no header of kullback.")
@@ -67,12 +70,42 @@ def load_estimator(path: str | Path) -> Any:
             raise ValueError(f"{path} is damaged: {name} has entries that are not finite.")
     try:
         estimator = getattr(estimators, kind)(**_get("parameters", header["parameters"], arrays))
+        estimator._validate_params()
         for name, value in _get("attributes", header["attributes"], arrays).items():
+            if not name.endswith("_"):
+                raise ValueError(f"{name} is not the name of an attribute_.")
             setattr(estimator, name, value)
-        estimator.to_model()
-    except (TypeError, ValueError, KeyError, AttributeError, IndexError) as error:
+        _check_attributes(estimator)
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         raise ValueError(f"{path} is damaged: {error}") from None
     return estimator
+
+
+def _check_attributes(estimator: Any) -> None:
+    """Raise unless the attributes_ are those of one model, of the shapes that the parameters say."""
+    model = estimator.to_model()
+    for name, expected in estimator._attributes(model).items():
+        found = np.shape(getattr(estimator, name))
+        if found != np.shape(expected):
+            raise ValueError(f"{name} has shape {found}, and the model needs {np.shape(expected)}.")
+    columns = estimator._shape_of(model)["n_features_in_"]
+    if getattr(estimator, "n_features_in_", columns) != columns:
+        raise ValueError(f"n_features_in_ is {estimator.n_features_in_!r}, and the model has {columns} columns.")
+    for name, found in type(estimator)._parameters_of(model).items():
+        if name == "n_components" and getattr(estimator, name) != found:
+            raise ValueError(f"n_components is {getattr(estimator, name)}, and the model has {found} components.")
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and len(names) != columns:
+        raise ValueError(f"there are {len(names)} names for {columns} columns.")
+    for name in ("n_points_seen_", "n_batches_seen_"):
+        if not float(getattr(estimator, name, 0)) >= 0:
+            raise ValueError(f"{name} is {getattr(estimator, name)}: it cannot be negative.")
+
+
+def _constant(name: str) -> float:
+    if name == "NaN":
+        raise ValueError("its header has a NaN")
+    return float(name)
 
 
 def _put(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
@@ -84,12 +117,16 @@ def _put(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {"strings": [str(entry) for entry in value]}
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, (list, tuple)):  # of rows, which may be arrays
+        value = [entry.tolist() if isinstance(entry, (np.ndarray, np.generic)) else entry for entry in value]
     try:
-        if json.loads(json.dumps(value)) == value or isinstance(value, (tuple, list)):
-            return list(value) if isinstance(value, tuple) else value
+        if json.loads(json.dumps(value)) == json.loads(json.dumps(value)):
+            return value
     except (TypeError, ValueError):
         pass
-    return None  # a generator of random numbers, a function: nothing that a file can hold
+    # a generator of random numbers, a function: nothing that a file can hold
+    warnings.warn(f"{name.partition('.')[2]} is not in the file: it is a {type(value).__name__}.", stacklevel=4)
+    return None
 
 
 def _get(group: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:

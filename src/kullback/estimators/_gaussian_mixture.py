@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from kullback.estimators._estimator import COLLAPSED
 from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureEstimator
 from kullback.estimators._rows import Rows
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
@@ -45,9 +46,11 @@ class GaussianMixture(MixtureEstimator):
     verbose_interval : int
         Accepted for scikit-learn's sake; progress is one line that moves.
     rate : float, callable or None
-        The weight of a new batch in `partial_fit`. None lets it decay as t^−0.6; a constant follows drift.
+        The weight of a new batch in `partial_fit`. None lets it decay as t^−0.6, where t counts batches of this size;
+        a constant follows drift; a function takes the number of batches before this one.
     temperature : float
-        1 is the mixture, 0 gives each row to one component, as k-means does.
+        1 is the mixture, 0 gives each row to one component, as k-means does. A component that is left without rows
+        keeps its place, with weight 0.
 
     Attributes
     ----------
@@ -192,10 +195,19 @@ class GaussianMixture(MixtureEstimator):
     def _seen_by_kmeans(self, rows: Rows) -> Callable[[np.ndarray], np.ndarray]:
         return lambda values: values
 
+    def _blank_mixture(self, rows: Rows) -> Mixture:
+        k = self.n_components
+        return Mixture(np.full(k, 1 / k), self._blank(rows), self.temperature)
+
     def _blank(self, rows: Rows) -> Any:
+        """Return components that are all alike, at the scale of the data."""
         sample = rows.filled(np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 10_000)).astype(int)))
         k, center = self.n_components, sample.mean(axis=0)
-        means, variances = np.tile(center, (k, 1)), np.tile(sample.var(axis=0) + self.reg_covar, (k, 1))
+        with np.errstate(over="ignore", invalid="ignore"):
+            means, variances = np.tile(center, (k, 1)), np.tile(sample.var(axis=0) + self.reg_covar, (k, 1))
+        if not np.isfinite(variances).all():
+            column = int(np.argmin(np.isfinite(variances).all(axis=0)))
+            raise ValueError(f"X is so large in column {column} that its variance is not finite: scale the column.")
         variances = np.where(variances > 0, variances, 1.0)
         match self.covariance_type:
             case "full" | "tied":
@@ -216,9 +228,8 @@ class GaussianMixture(MixtureEstimator):
             covariances = found if covariances is None else covariances
         try:
             return eqx.tree_at(lambda m: m.weights, self._mixture(weights, means, covariances), np.asarray(weights))
-        except ValueError:
-            self._check_sound(None, np.nan)
-            raise
+        except ValueError as error:
+            raise ValueError(COLLAPSED) from error
 
     def _given(self, n: int) -> tuple[Any, Any, Any]:
         k = self.n_components
@@ -232,7 +243,7 @@ class GaussianMixture(MixtureEstimator):
                     "The parameter 'weights' should be in the range [0, 1], but got max value "
                     f"{weights.max():.5f}, min value {weights.min():.5f}"
                 )
-            if abs(1 - weights.sum()) > 1e-6:
+            if abs(1 - weights.sum()) > (1e-6 if np.asarray(self.weights_init).dtype == np.float32 else 1e-8):
                 raise ValueError(
                     f"The parameter 'weights' should be normalized, but got sum(weights) = {weights.sum():.5f}"
                 )
@@ -268,5 +279,6 @@ def _precision_factors(covariances: np.ndarray, kind: str) -> np.ndarray:
 
 def _covariances(factors: np.ndarray, kind: str) -> np.ndarray:
     if kind in ("full", "tied"):
-        return np.linalg.inv(factors @ np.swapaxes(factors, -1, -2))
+        inverse = np.linalg.inv(factors)
+        return np.swapaxes(inverse, -1, -2) @ inverse
     return 1 / np.square(factors)

@@ -36,8 +36,8 @@ class MixtureEstimator(Estimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = MIXTURE_CONSTRAINTS
 
     @abc.abstractmethod
-    def _blank(self, rows: Rows) -> Any:
-        """Return components that know nothing yet of what tells them apart: the family, at the scale of the data."""
+    def _blank_mixture(self, rows: Rows) -> Mixture:
+        """Return a mixture whose components know nothing yet of what tells them apart."""
 
     @abc.abstractmethod
     def _seen_by_kmeans(self, rows: Rows) -> Callable[[np.ndarray], np.ndarray]:
@@ -50,7 +50,7 @@ class MixtureEstimator(Estimator):
 
     def _start(self, rows: Rows, random: np.random.RandomState) -> Mixture:
         k = self.n_components
-        blank = Mixture(np.full(k, 1 / k), self._blank(rows), self.temperature)
+        blank = self._blank_mixture(rows)
         return started(
             blank, rows, Labels(rows, self._seen_by_kmeans(rows), k, self.init_params, self._softness, random)
         )
@@ -69,7 +69,7 @@ class MixtureEstimator(Estimator):
 
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draw points and the components they come from, one component after the other."""
-        labels, points = self._draw(n_samples, lambda model, key: model.sample_joint(key, (n_samples,)))
+        labels, points = self._draw(n_samples, lambda model, key, size: model.sample_joint(key, (size,)))
         order = np.argsort(labels, kind="stable")
         return points[order], labels[order]
 

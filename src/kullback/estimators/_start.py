@@ -71,10 +71,10 @@ class Labels:
 def started(blank: Mixture, rows: Rows, labels: Labels) -> Mixture:
     """Return the mixture whose components have the rows that the labels give them."""
     total: Any = None
-    for (here, values, weight), batch in zip(rows.chunks(), rows.batches(), strict=True):
-        share = labels.of(here, rows.filled(np.arange(here.start, here.stop)) if rows.missing else values)
-        if weight is not None:
-            share = share * weight[:, None]
+    for here, batch in rows.placed():
+        share = labels.of(here, rows.filled(here))
+        if rows.weight is not None:
+            share = share * rows.weight[here, None]
         padding = np.zeros((len(batch.weight) - len(share), share.shape[1]))
         found = _assigned(blank, batch.weighted(np.concatenate([share, padding])))
         total = found if total is None else merged(total, found)
