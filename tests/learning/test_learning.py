@@ -1,8 +1,19 @@
+import jax
 import numpy as np
 import pytest
 
-from kullback.families import Batch, Poisson
-from kullback.learning import combine, decaying_rate, em, online_em
+from kullback.families import Batch, Gaussian, Poisson
+from kullback.geometry import relative_entropy
+from kullback.learning import (
+    combine,
+    decaying_rate,
+    em,
+    em_step,
+    natural_gradient_em_step,
+    online_em,
+    online_em_step,
+    sampled_inertia_step,
+)
 from kullback.models import Mixture
 
 START = Mixture([0.5, 0.5], Poisson([1.0, 9.0]))
@@ -55,3 +66,56 @@ def test_combine_says_what_is_wrong():
         combine([START, START], weights=[1.0])
     with pytest.raises(ValueError, match="not all zero"):
         combine([START, START], weights=[0.0, 0.0])
+
+
+def mixture_and_data():
+    rng = np.random.default_rng(1)
+    start = Mixture([0.4, 0.6], Gaussian(rng.normal(size=(2, 2)), np.array([[[1.0, 0.2], [0.2, 2.0]], np.eye(2)])))
+    return start, Batch(rng.normal(size=(200, 2)) + [0.5, -0.5])
+
+
+@pytest.mark.parametrize("coordinates", ["natural", "source"])
+def test_the_natural_gradient_agrees_with_online_em_to_second_order(coordinates):
+    start, batch = mixture_and_data()
+
+    def gap(rate):
+        exact, _ = online_em_step(start, batch, rate)
+        tangent, _ = natural_gradient_em_step(start, batch, rate, coordinates)
+        pairs = zip(jax.tree.leaves(exact), jax.tree.leaves(tangent), strict=True)
+        return np.concatenate([np.ravel(a - b) for a, b in pairs])
+
+    coarse, fine = np.linalg.norm(gap(1e-2)), np.linalg.norm(gap(1e-3))
+    assert coarse > 0
+    assert coarse / fine == pytest.approx(100, rel=0.1)  # a tenth of the step, a hundredth of the gap
+
+
+def test_a_drawn_inertia_converges_to_the_exact_one():
+    start, batch = mixture_and_data()
+    exact, _ = online_em_step(start, batch, 0.5)
+
+    def away(draws):
+        found = [sampled_inertia_step(start, batch, 0.5, jax.random.key(s), draws)[0] for s in range(12)]
+        return np.mean([float(relative_entropy(exact, model)) for model in found])
+
+    # relative entropy falls as 1/N′
+    assert away(200) / away(3200) == pytest.approx(16, rel=0.5)
+
+
+def test_averaging_wavers_less():
+    rng = np.random.default_rng(2)
+    batches = [Batch(rng.poisson(5, 4)) for _ in range(400)]
+    last, _ = online_em(Poisson(5.0), batches, rate=0.2)
+    mean, _ = online_em(Poisson(5.0), batches, rate=0.2, average=True)
+    points = np.concatenate([b.values for b in batches]).mean()
+    assert abs(float(mean.rate) - points) < 0.1 * abs(float(last.rate) - points)
+
+
+def test_several_batches_are_one_step():
+    start, batch = mixture_and_data()
+    parts = [Batch(batch.values[:50]), Batch(batch.values[50:])]
+    for step in (em_step, lambda model, data: online_em_step(model, data, 0.3)):
+        one, first = step(start, batch)
+        two, second = step(start, parts)
+        for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+        assert float(first.log_likelihood) == pytest.approx(float(second.log_likelihood), rel=1e-13)
