@@ -1,4 +1,7 @@
-"""Tests compute in 64 bits, and draw without a screen.
+"""Tests compute in 64 bits, draw without a screen, and compile in a hurry.
+
+Nearly all of the time goes into compiling functions that run once or twice, so XLA is asked to spend little on each:
+half as much in all. `XLA_FLAGS= make test` runs everything as a user would.
 
 JAX's compilation cache on disk stays off: jaxlib 0.9.2 crashes when it loads some of the functions it has stored there
 (the Hessian of a relative entropy of Dirichlets among them), in one session too when several workers share it.
@@ -6,5 +9,13 @@ JAX's compilation cache on disk stays off: jaxlib 0.9.2 crashes when it loads so
 
 import os
 
+IN_A_HURRY = (
+    "--xla_backend_optimization_level=0",
+    "--xla_llvm_disable_expensive_passes=true",
+    "--xla_cpu_use_fusion_emitters=false",
+    "--xla_cpu_parallel_codegen_split_count=1",
+)
+
+os.environ.setdefault("XLA_FLAGS", " ".join(IN_A_HURRY))
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("MPLBACKEND", "agg")

@@ -10,7 +10,6 @@ from kullback.geometry import centroid, relative_entropy
 SETS = [
     [Gaussian([0.0, 1.0], [[1.0, 0.2], [0.2, 0.5]]), Gaussian([2.0, -1.0], [[0.3, 0.0], [0.0, 2.0]])],
     [Gamma(2.0, 3.0), Gamma(0.5, 1.0), Gamma(4.0, 0.2)],
-    [Beta(2.0, 3.0), Beta(0.5, 1.0)],
     [Dirichlet([1.0, 2.0, 0.5]), Dirichlet([4.0, 0.3, 2.0])],
     [VonMises(0.3, 2.0), VonMises(1.5, 0.5)],
     [Ising([0.3, -0.2], [0.5]), Ising([-0.5, 0.1], [-0.3])],
@@ -20,22 +19,32 @@ SETS = [
 
 
 @pytest.mark.parametrize("members", SETS, ids=lambda m: type(m[0]).__name__)
-@pytest.mark.parametrize("kind", ["m", "e"])
-def test_the_centroid_has_the_least_weighted_relative_entropy(members, kind):
+def test_the_centroid_has_the_least_weighted_relative_entropy(members):
     weights = np.arange(1.0, len(members) + 1)
     weights /= weights.sum()
-    middle = centroid(members, weights, kind)
+    kind = members[0].kind
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *members)
 
-    def total(theta):
-        c = members[0].kind.at("natural", theta)
-        pairs = [(p, c) if kind == "m" else (c, p) for p in members]
-        return sum(w * relative_entropy(a, b) for w, (a, b) in zip(weights, pairs, strict=True))
+    @quick
+    def answers(stacked):
+        """The sums and their slopes, at the centroid and at the members, for both kinds."""
 
-    value, slope = quick(jax.value_and_grad(total))(middle.natural)
-    np.testing.assert_allclose(slope, 0, atol=1e-9)
-    # both sums are convex in some coordinates, so the only point without a slope is the least, not the greatest
-    assert float(value) < float(quick(total)(members[0].natural))
-    assert float(value) < float(quick(total)(members[1].natural))
+        def total(theta, which):
+            c = kind.at("natural", theta)
+            apart = relative_entropy if which == "m" else lambda p, c: relative_entropy(c, p)
+            return jnp.sum(weights * jax.vmap(apart, (0, None))(stacked, c))
+
+        def at(which):
+            middle = centroid(stacked, weights, which).natural
+            places = jnp.concatenate([middle[None], stacked.natural])
+            return jax.vmap(jax.value_and_grad(lambda theta: total(theta, which)))(places)
+
+        return {which: at(which) for which in ("m", "e")}
+
+    for values, slopes in answers(stacked).values():
+        np.testing.assert_allclose(slopes[0], 0, atol=1e-9)
+        # both sums are convex in some coordinates, so the only point without a slope is the least, not the greatest
+        assert np.all(values[1:] > values[0])
 
 
 def test_the_m_centroid_keeps_its_digits_far_from_the_origin():
