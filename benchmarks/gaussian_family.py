@@ -14,7 +14,7 @@ from kullback.families import Gaussian
 MEMBERS, DIMENSION = 100_000, 5
 
 
-def run() -> Iterator[Row]:
+def run(full: bool = False) -> Iterator[Row]:
     """Compare with scipy, which takes one Gaussian at a time, and with numpyro under jit."""
     with jax.enable_x64(True):
         yield from _compare()
