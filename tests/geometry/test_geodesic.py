@@ -1,7 +1,9 @@
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from contracts.quick import quick
 from kullback.families import Beta, Categorical, Dirichlet, Gamma, Gaussian, Poisson, VonMises
 from kullback.geometry import fisher_rao_distance, geodesic
 
@@ -15,26 +17,44 @@ PAIRS = [
 TIMES = np.linspace(0, 1, 5)
 
 
+def on_the_way(p, q, times):
+    """Coordinates in which each kind of geodesic should be straight: along it, and at its ends."""
+    found = {}
+    for kind, coordinates in (("e", "natural"), ("m", "expectation")):
+        curve, ends = geodesic(p, q, kind), (p.coordinates(coordinates), q.coordinates(coordinates))
+        found[kind] = curve(times).coordinates(coordinates), ends
+    return found
+
+
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda m: type(m[0]).__name__)
-@pytest.mark.parametrize(("kind", "coordinates"), [("e", "natural"), ("m", "expectation")])
-def test_e_and_m_geodesics_are_straight_in_their_coordinates(pair, kind, coordinates):
-    p, q = pair
-    start, end = p.coordinates(coordinates), q.coordinates(coordinates)
-    straight = start + TIMES[:, None] * (end - start)
-    found = geodesic(p, q, kind)(TIMES).coordinates(coordinates)
-    np.testing.assert_allclose(found, straight, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(geodesic(p, q, kind)(0.25).coordinates(coordinates), straight[1], rtol=1e-9)
+def test_e_and_m_geodesics_are_straight_in_their_coordinates(pair):
+    for found, (start, end) in quick(on_the_way)(*pair, TIMES).values():
+        straight = start + TIMES[:, None] * (end - start)
+        np.testing.assert_allclose(found, straight, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("pair", [PAIRS[0], PAIRS[4]], ids=lambda m: type(m[0]).__name__)
+def test_a_geodesic_takes_one_time_or_several(pair):
+    for found, (start, end) in quick(on_the_way)(*pair, 0.25).values():
+        np.testing.assert_allclose(found, start + 0.25 * (end - start), rtol=1e-9)
 
 
 @pytest.mark.parametrize("pair", [PAIRS[0], PAIRS[4]], ids=lambda m: type(m[0]).__name__)
 def test_the_fisher_rao_geodesic_has_constant_speed(pair):
     p, q = pair
-    curve = geodesic(p, q)
-    np.testing.assert_allclose(curve(1.0).source, q.source, rtol=1e-7, atol=1e-9)
-    whole = float(fisher_rao_distance(p, q))
-    for t in (0.3, 0.8):
-        assert float(fisher_rao_distance(p, curve(t))) == pytest.approx(t * whole, rel=1e-7)
-        assert float(fisher_rao_distance(curve(t), q)) == pytest.approx((1 - t) * whole, rel=1e-7)
+    times = np.array([0.3, 0.8, 1.0])
+
+    @quick
+    def answers(p, q):
+        there = geodesic(p, q)(times)
+        starts, ends = (jax.tree.map(lambda leaf: jnp.stack([jnp.asarray(leaf)] * 3), m) for m in (p, q))
+        whole, gone, left = (fisher_rao_distance(*ab) for ab in ((p, q), (starts, there), (there, ends)))
+        return there.source, whole, gone, left
+
+    source, whole, gone, left = answers(p, q)
+    np.testing.assert_allclose(source[-1], q.source, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(gone[:2], times[:2] * whole, rtol=1e-7)
+    np.testing.assert_allclose(left[:2], (1 - times[:2]) * whole, rtol=1e-7)
 
 
 def test_the_m_geodesic_of_gaussians_far_from_the_origin_keeps_its_digits():

@@ -4,12 +4,11 @@ import optax
 import pytest
 
 from contracts.quick import quick
-from kullback.families import Dirichlet, Gamma, Gaussian, Poisson, Product
+from kullback.families import Dirichlet, Gaussian, Poisson, Product
 from kullback.geometry import natural_gradient, relative_entropy, scale_by_natural_gradient
 
 GOALS = [
     (Gaussian([1.0, -1.0], [[1.0, 0.4], [0.4, 2.0]]), Gaussian([0.0, 0.5], [[2.0, 0.1], [0.1, 1.0]])),
-    (Gamma(2.0, 3.0), Gamma(2.5, 2.0)),
     (Product([Poisson(2.0), Dirichlet([1.0, 2.0])]), Product([Poisson(3.0), Dirichlet([1.5, 1.5])])),
 ]
 
@@ -23,11 +22,10 @@ def test_the_update_is_the_natural_gradient_in_source_coordinates(goal, p):
     def update(p):
         transform = scale_by_natural_gradient()
         found, _ = transform.update(jax.grad(objective)(p), transform.init(p), p)
-        return found, natural_gradient(objective, p, "source")
+        # the update has the shape of a member; read it in the same flat order
+        return jax.jvp(lambda m: m.source, (p,), (found,))[1], natural_gradient(objective, p, "source")
 
-    found, expected = update(p)
-    # the update has the shape of a member; read it in the same flat order
-    flat = jax.jvp(lambda m: m.source, (p,), (found,))[1]
+    flat, expected = update(p)
     np.testing.assert_allclose(flat, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -51,11 +49,13 @@ def test_members_of_a_batch_move_each_on_its_own():
     def objective(p):
         return jax.numpy.sum(relative_entropy(goal, p))
 
-    both, _ = transform.update(jax.grad(objective)(p), transform.init(p), p)
+    @quick
+    def update(p):
+        return transform.update(jax.grad(objective)(p), transform.init(p), p)[0]
+
+    both = update(p)
     for place, rate in enumerate([2.0, 7.0]):
-        one = Poisson(rate)
-        alone, _ = transform.update(jax.grad(objective)(one), transform.init(one), one)
-        assert float(both.rate[place]) == pytest.approx(float(alone.rate), rel=1e-14)
+        assert float(both.rate[place]) == pytest.approx(float(update(Poisson(rate)).rate), rel=1e-14)
 
 
 def test_it_asks_for_the_member():
