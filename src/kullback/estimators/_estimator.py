@@ -3,7 +3,7 @@
 import abc
 import functools
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -17,13 +17,17 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from kullback.estimators._file import load_estimator, save_estimator
 from kullback.estimators._progress import Progress
 from kullback.estimators._rows import Rows
-from kullback.families import Batch
+from kullback.estimators._stream import check_stream, enough_to_start
+from kullback.families import Batch, DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.learning import decaying_rate, em_step, online_em_step
 
-_BROKEN = (
-    "Fitting the model failed because some components have ill-defined empirical covariance (for instance caused by "
-    "singleton or collapsed samples) or parameters that are not finite. Try to decrease the number of components, "
-    "increase reg_covar, or scale the input data."
+COLLAPSED = (  # scikit-learn's words
+    "Fitting the mixture model failed because some components have ill-defined empirical covariance (for instance "
+    "caused by singleton or collapsed samples). Try to decrease the number of components, increase reg_covar, or "
+    "scale the input data."
+)
+BROKEN = (
+    "Fitting the model failed because its parameters are no longer finite: scale the input data, or start elsewhere."
 )
 
 
@@ -111,9 +115,11 @@ class Estimator(DensityMixin, BaseEstimator):
 
         """
         self._validate_params()
-        rows = self._rows(X, sample_weight, first=True)
-        goes_on = getattr(self, "warm_start", False) and hasattr(self, "converged_")
-        before = float(vars(self)["lower_bound_"]) if goes_on else -np.inf
+        goes_on = getattr(self, "warm_start", False) and (
+            hasattr(self, "converged_") or hasattr(self, "n_batches_seen_")
+        )
+        rows = self._rows(X, sample_weight, first=not goes_on, least=2)
+        before = self._last_bound() if goes_on else -np.inf
         random = check_random_state(self.random_state)
         best: Fitted | None = None
         with Progress(self.verbose, self.max_iter) as progress:
@@ -141,6 +147,11 @@ class Estimator(DensityMixin, BaseEstimator):
             )
         return self
 
+    def _last_bound(self) -> float:
+        """Return what the last fit has reached; the bound of a batch that came after it is not one to compare with."""
+        bound, bounds = getattr(self, "lower_bound_", -np.inf), list(getattr(self, "lower_bounds_", []))
+        return bound if bounds[-1:] == [bound] else -np.inf
+
     def _climb(self, model: Any, rows: Rows, progress: Progress, before: float) -> Fitted:
         """Repeat steps of EM until the average log-likelihood hardly gains."""
         history: list[float] = []
@@ -162,32 +173,35 @@ class Estimator(DensityMixin, BaseEstimator):
 
         The parameters are those of `fit`. A call that raises leaves the estimator as it was.
         """
+        self._validate_params()
         first = not hasattr(self, "n_batches_seen_")
-        if first:
-            self._validate_params()
-        rows = self._rows(X, sample_weight, first)
-        step = 0 if first else self.n_batches_seen_
-        if len(rows) == 0 or rows.mass == 0:
+        rows = self._rows(X, sample_weight, first, least=2 if first else 0)
+        step, points = (0, 0.0) if first else (self.n_batches_seen_, self.n_points_seen_)
+        if len(rows) == 0:
             return self
+        rate = self._rate_at(step, points, rows.mass)
         with jax.enable_x64(True):
             model = self._start(rows, check_random_state(self.random_state)) if first else self.to_model()
             batches = rows.batches(rows.frame_for(_components(model)))
-            model, seen = online_em_step(model, batches, self._rate_at(step))
+            model, seen = online_em_step(model, batches, rate)
             model = jax.tree.map(np.asarray, model)
         self._check_sound(model, float(seen.log_likelihood))
         self._keep(model)
         self.lower_bound_ = float(seen.log_likelihood)
-        self.n_points_seen_ = rows.mass + (0 if first else self.n_points_seen_)
+        self.n_points_seen_ = points + rows.mass
         self.n_batches_seen_ = step + 1
         return self
 
     def fit_stream(self, batches: Iterable[Any], passes: int = 1) -> Self:
         """Go through an iterable of tables by `partial_fit`, with memory for one of them.
 
+        When the iterable raises, what was learned until then stays; before anything was, the estimator is as it was.
+
         Parameters
         ----------
         batches : iterable of array-like, or of pairs (X, sample_weight)
-            More than one pass needs something that can be gone through again, like a list, not a generator.
+            More than one pass needs something that can be gone through again, like a list, not a generator. The first
+            ones are put together until there is a row for each component. Empty ones change nothing.
         passes : int
             How often to go through all of them.
 
@@ -196,30 +210,29 @@ class Estimator(DensityMixin, BaseEstimator):
         self
 
         """
-        if passes > 1 and isinstance(batches, Iterator):
-            raise ValueError(f"batches can be gone through once, and passes is {passes}: pass a list, or passes=1.")
-        for attribute in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+        self._validate_params()
+        check_stream(batches, passes)
+        before = dict(vars(self))
+        for attribute in [name for name in before if name.endswith("_") and not name.startswith("_")]:
             delattr(self, attribute)
-        with Progress(self.verbose, None) as progress:
-            progress.begin(0)
-            for _ in range(passes):
-                for X, weight in self._enough_to_start(batches):
-                    self.partial_fit(X, None, weight)
-                    progress.step(self.lower_bound_, np.nan)
-        check_is_fitted(self, msg="batches is empty: there was nothing to fit %(name)s to.")
-        return self
 
-    def _enough_to_start(self, batches: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-        """Yield tables and weights; the first are put together until there is a row for each component."""
-        waiting: list[tuple[Any, Any]] = []
-        for batch in batches:
-            X, weight = batch if isinstance(batch, tuple) else (batch, None)
-            waiting.append((X, weight))
-            if hasattr(self, "n_batches_seen_") or sum(len(x) for x, _ in waiting) >= max(2, self._least_rows):
-                yield _together(waiting)
-                waiting = []
-        if waiting:
-            yield _together(waiting)
+        def started() -> bool:
+            return hasattr(self, "n_batches_seen_")
+
+        try:
+            with Progress(self.verbose, None) as progress:
+                progress.begin(0)
+                for _ in range(passes):
+                    for X, weight in enough_to_start(batches, max(2, self._least_rows), started):
+                        self.partial_fit(X, None, weight)
+                        progress.step(self.lower_bound_)
+            if not started():
+                raise ValueError(f"batches is empty: there was nothing to fit {type(self).__name__} to.")
+        except BaseException:
+            if not started():
+                self.__dict__.update(before)
+            raise
+        return self
 
     # --- questions --------------------------------------------------------------------------------------
 
@@ -229,24 +242,24 @@ class Estimator(DensityMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Average log-likelihood of the rows, in nats."""
-        return float(np.average(self.score_samples(X), weights=sample_weight))
+        rows, answers = self._answers(X, sample_weight, _log_likelihood)
+        return float(np.average(answers, weights=rows.weight))
 
     def sample(self, n_samples: int = 1) -> Any:
         """Draw points from the fitted model."""
-        return self._draw(n_samples, lambda model, key: model.sample(key, (n_samples,)))
+        return self._draw(n_samples, lambda model, key, size: model.sample(key, (size,)))
 
     def impute(self, X: Any, random_state: Any = None) -> np.ndarray:
         """Draw the missing entries of X given the rest; what is there stays as it is."""
-        check_is_fitted(self)
-        rows = self._rows(X, None, first=False)
+        rows, model = self._asked(X)
         random = check_random_state(self.random_state if random_state is None else random_state)
         result = np.array(rows.X)
-        for here, batch in _numbered(rows):
+        if not rows.missing:
+            return result
+        for here, batch in rows.placed():
             with jax.enable_x64(True):
-                key = jax.random.key(random.randint(2**31))
-                drawn = np.asarray(_impute(self.to_model(), batch, key))
-            count = here.stop - here.start
-            result[here] = np.where(np.isnan(result[here]), drawn[:count], result[here])
+                drawn = np.asarray(_impute(model, batch, jax.random.key(random.randint(2**31))))
+            result[here] = np.where(np.isnan(result[here]), drawn[: here.stop - here.start], result[here])
         return result
 
     def bic(self, X: Any) -> float:
@@ -299,33 +312,47 @@ class Estimator(DensityMixin, BaseEstimator):
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _rows(self, X: Any, sample_weight: Any, first: bool) -> Rows:
+    def _rows(self, X: Any, sample_weight: Any, first: bool, least: int) -> Rows:
         table = validate_data(
             self,
             X,
             reset=first,
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan",
-            ensure_min_samples=2 if first else 0,
+            ensure_min_samples=least,
         )
         weight = None
-        if sample_weight is not None:
+        if sample_weight is not None and len(table) > 0:
             weight = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
-            if len(weight) and not weight.any():
+            if not weight.any():
                 raise ValueError("sample_weight is all zero: there is nothing to learn from.")
+            if not weight.all():  # a row that never counts is no row: nothing starts from it
+                table, weight = table[weight > 0], weight[weight > 0]
         return Rows(self._check_values(table, first), weight, self._width)
 
-    def _rate_at(self, step: int) -> float:
+    def _rate_at(self, step: int, points: float, mass: float) -> float:
+        """Return the weight of a batch of some mass that comes after `step` others with so many points.
+
+        The schedule of `rate=None` counts points, so that batches of all sizes can follow each other, and forgets no
+        faster than what would leave fewer points than parameters.
+        """
         rate = self.rate
-        value = decaying_rate()(step) if rate is None else rate(step) if callable(rate) else rate
+        if rate is None:
+            schedule: Any = decaying_rate()  # of batches of this size, which need not be a whole number
+            most = mass / (mass + min(points, self._n_parameters())) if points else 1.0
+            return min(schedule(points / mass), most)
+        value = rate(step) if callable(rate) else rate
         if not 0 < value <= 1:
             raise ValueError(f"rate is {value!r}: it must be None, in (0, 1], or a function of the step that is.")
         return float(value)
 
     def _check_sound(self, model: Any, log_likelihood: float) -> None:
-        sound = all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(model))
-        if not sound or np.isnan(log_likelihood):
-            raise ValueError(_BROKEN)
+        if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(model)):
+            raise ValueError(BROKEN)
+        if not all(_definite(part, self._width) for part in _gaussians(model)):
+            raise ValueError(COLLAPSED)
+        if not log_likelihood < np.inf:
+            raise ValueError(BROKEN)
 
     def _keep(self, model: Any) -> None:
         """Hold the model as attributes_."""
@@ -333,41 +360,68 @@ class Estimator(DensityMixin, BaseEstimator):
             setattr(self, name, np.asarray(value))
 
     def _ask(self, X: Any, question: Callable[[Any, Batch], Any]) -> np.ndarray:
-        check_is_fitted(self)
-        rows = self._rows(X, None, first=False)
-        if len(rows) == 0:
-            raise ValueError(f"Found array with 0 sample(s) (shape={rows.X.shape}) while a minimum of 1 is required.")
+        rows, answers = self._answers(X, None, question)
+        return answers.astype(rows.X.dtype, copy=False)
+
+    def _answers(self, X: Any, sample_weight: Any, question: Callable[[Any, Batch], Any]) -> tuple[Rows, np.ndarray]:
+        rows, model = self._asked(X, sample_weight, least=1)
         answers = []
-        model = self.to_model()
-        for here, batch in _numbered(rows):
+        for here, batch in rows.placed():
             with jax.enable_x64(True):
                 answers.append(np.asarray(question(model, batch))[: here.stop - here.start])
-        return np.concatenate(answers).astype(rows.X.dtype, copy=False)
+        return rows, np.concatenate(answers)
 
-    def _draw(self, n_samples: int, draw: Callable[[Any, Any], Any]) -> Any:
+    def _asked(self, X: Any, sample_weight: Any = None, least: int = 0) -> tuple[Rows, Any]:
+        """Return rows to answer for, and the model that answers."""
+        check_is_fitted(self)
+        rows, model = self._rows(X, sample_weight, False, least), self.to_model()
+        # attributes_ that were set by hand come without the number of columns
+        columns = self._shape_of(model)["n_features_in_"]
+        if rows.X.shape[1] != columns:
+            raise ValueError(
+                f"X has {rows.X.shape[1]} features, but {type(self).__name__} is expecting {columns} features as input."
+            )
+        return rows, model
+
+    def _draw(self, n_samples: int, draw: Callable[[Any, Any, int], Any]) -> Any:
         check_is_fitted(self)
         if n_samples < 1:
             raise ValueError(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
         random = check_random_state(self.random_state)
+        size = 1 << (int(n_samples) - 1).bit_length()  # few sizes: few compiled functions
         with jax.enable_x64(True):
-            drawn = draw(self.to_model(), jax.random.key(random.randint(2**31)))
-            return jax.tree.map(np.asarray, drawn)
-
-
-def _together(batches: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-    if len(batches) == 1:
-        return batches[0]
-    weights = [np.ones(len(X)) if weight is None else np.asarray(weight) for X, weight in batches]
-    return np.concatenate([np.asarray(X) for X, _ in batches]), np.concatenate(weights)
+            drawn = draw(self.to_model(), jax.random.key(random.randint(2**31)), size)
+            return jax.tree.map(lambda leaf: np.asarray(leaf)[:n_samples], drawn)
 
 
 def _components(model: Any) -> Any:
     return getattr(model, "components", model)
 
 
-def _numbered(rows: Rows) -> Iterator[tuple[slice, Batch]]:
-    for (here, _, _), batch in zip(rows.chunks(), rows.batches(), strict=True):
-        yield here, batch
+def _gaussians(model: Any) -> list[Any]:
+    """Return the Gaussians among the parts of a model: what can collapse."""
+    kinds = (Gaussian, DiagonalGaussian, SphericalGaussian)
+    parts = jax.tree.leaves(model, is_leaf=lambda part: isinstance(part, kinds))
+    return [part for part in parts if isinstance(part, kinds)]
+
+
+def _definite(part: Any, width: float) -> bool:
+    """Whether variances are more than rounding, seen from the scale of each column: what a density needs."""
+    rounding = np.square(4 * np.finfo(float).eps * np.asarray(part.mean)) if width == 0 else np.zeros(1)
+    full = isinstance(part, Gaussian)
+    covariance = np.asarray(part.covariance if full else part.variance)
+    variance = np.diagonal(covariance, axis1=-2, axis2=-1) if full else covariance
+    if not (variance > (rounding.mean(axis=-1) if isinstance(part, SphericalGaussian) else rounding)).all():
+        return False
+    if not full:
+        return True
+    scale = np.sqrt(variance)
+    try:
+        factor = np.linalg.cholesky(covariance / (scale[..., :, None] * scale[..., None, :]))
+    except np.linalg.LinAlgError:
+        return False
+    pivots = np.square(np.diagonal(factor, axis1=-2, axis2=-1))
+    return bool((pivots > np.finfo(float).eps * pivots.shape[-1]).all())
 
 
 @jax.jit

@@ -126,6 +126,8 @@ class GaussianMixture(MixtureEstimator):
 
     def _mixture(self, weights: Any, means: Any, covariances: Any) -> Mixture:
         weights, means, covariances = (np.asarray(a, dtype=np.float64) for a in (weights, means, covariances))
+        if not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
+            raise ValueError(f"weights_ is {weights}: it must be 0 or more, and not 0 everywhere.")
         match self.covariance_type:
             case "full":
                 components: Any = Gaussian(means, covariances)

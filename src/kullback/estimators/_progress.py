@@ -23,10 +23,11 @@ class Progress:
         if self._verbose:
             self._bar = tqdm(total=self._steps, desc=f"start {start + 1}", unit=" steps", leave=True)
 
-    def step(self, log_likelihood: float, gain: float) -> None:
+    def step(self, log_likelihood: float, gain: float | None = None) -> None:
         """Say what one more step has reached."""
         if self._bar is not None:
-            self._bar.set_postfix_str(f"{log_likelihood:.4f} nats per point, gain {gain:.2g}", refresh=False)
+            more = "" if gain is None else f", gain {gain:.2g}"
+            self._bar.set_postfix_str(f"{log_likelihood:.4f} nats per point{more}", refresh=False)
             self._bar.update()
 
     def _close(self) -> None:

@@ -26,7 +26,8 @@ class Rows:
     def __init__(self, X: np.ndarray, weight: np.ndarray | None = None, width: float = 0.0):
         self.X, self.weight, self.width = X, weight, float(width)
         # most tables lack nothing: their sum says so without a table of answers
-        self.missing = bool(np.issubdtype(X.dtype, np.floating) and np.isnan(np.sum(X)) and _any_nan(X))
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.missing = bool(np.issubdtype(X.dtype, np.floating) and np.isnan(np.sum(X)) and _any_nan(X))
 
     def __len__(self) -> int:
         return len(self.X)
@@ -45,8 +46,13 @@ class Rows:
 
     def batches(self, frame: Frame | None = None) -> Iterator[Batch]:
         """Yield padded batches."""
-        for _, values, weight in self.chunks():
-            yield self._batch(values, weight, frame)
+        for _, batch in self.placed(frame):
+            yield batch
+
+    def placed(self, frame: Frame | None = None) -> Iterator[tuple[slice, Batch]]:
+        """Yield the places of padded batches, and the batches."""
+        for here, values, weight in self.chunks():
+            yield here, self._batch(values, weight, frame)
 
     def _batch(self, values: np.ndarray, weight: np.ndarray | None, frame: Frame | None = None) -> Batch:
         rows, size = len(values), padded_size(len(values))
@@ -61,17 +67,18 @@ class Rows:
     def frame(self) -> tuple[Frame, float]:
         """Where the data lies, and how far from its center it reaches in units of its scale."""
         count, total, square = 0.0, 0.0, 0.0
-        pivot = np.nan_to_num(np.asarray(self.X[0], dtype=np.float64))
-        for _, values, _ in self.chunks():
-            away = values - pivot
-            count, total, square = count + len(away), total + away.sum(axis=0), square + np.square(away).sum(axis=0)
-        mean = total / count
-        spread = np.sqrt(np.maximum(square / count - np.square(mean), 0))
-        frame = Frame(pivot + mean, np.where(spread > 0, spread, 1.0))
-        reach = max(
-            float(np.sqrt(np.max(np.sum(np.square((values - frame.center) / frame.scale), axis=1))))
-            for _, values, _ in self.chunks()
-        )
+        pivot = np.asarray(self.X[0], dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):  # a reach that is not finite says that it is too far
+            for _, values, _ in self.chunks():
+                away = values - pivot
+                count, total, square = count + len(away), total + away.sum(axis=0), square + np.square(away).sum(axis=0)
+            mean = total / count
+            spread = np.sqrt(np.maximum(square / count - np.square(mean), 0))
+            frame = Frame(pivot + mean, np.where(spread > 0, spread, 1.0))
+            reach = max(
+                float(np.sqrt(np.max(np.sum(np.square((values - frame.center) / frame.scale), axis=1))))
+                for _, values, _ in self.chunks()
+            )
         return frame, reach
 
     def frame_for(self, components: Any) -> Frame | None:
@@ -79,17 +86,22 @@ class Rows:
         if self.missing or not hasattr(components, "features_pay"):
             return None
         frame, reach = self.frame
-        return frame if np.isfinite(reach) and components.features_pay(frame, reach) else None
+        with np.errstate(over="ignore", invalid="ignore"):  # members may be far away: then features do not pay
+            return frame if np.isfinite(reach) and components.features_pay(frame, reach) else None
 
-    def filled(self, rows: np.ndarray | None = None) -> np.ndarray:
+    def filled(self, rows: np.ndarray | slice | None = None) -> np.ndarray:
         """Return the table, or some rows of it, with column means for what is missing: for a start, not for a fit."""
         X = np.asarray(self.X if rows is None else self.X[rows], dtype=np.float64)
-        if not self.missing:
-            return X
-        with np.errstate(invalid="ignore"):
-            seen = np.sum(~np.isnan(self.X), axis=0)
-            means = np.nansum(self.X, axis=0) / np.maximum(seen, 1)
-        return np.where(np.isnan(X), means, X)
+        return np.where(np.isnan(X), self._means, X) if self.missing else X
+
+    @functools.cached_property
+    def _means(self) -> np.ndarray:
+        """The mean of what is there, column by column."""
+        count, total = np.zeros(self.X.shape[1]), np.zeros(self.X.shape[1])
+        for _, values, weight in self.chunks():
+            there = ~np.isnan(values) * (1.0 if weight is None else weight[:, None])
+            count, total = count + there.sum(axis=0), total + np.sum(there * np.nan_to_num(values), axis=0)
+        return total / np.where(count > 0, count, 1)
 
 
 def _any_nan(X: np.ndarray) -> bool:

@@ -1,0 +1,51 @@
+"""Iterables of tables, as `fit_stream` goes through them."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+
+def check_stream(batches: Any, passes: Any) -> None:
+    """Raise unless `batches` can be gone through `passes` times."""
+    if not isinstance(passes, Integral) or int(passes) < 1:
+        raise ValueError(f"passes is {passes!r}: it must be an integer, 1 or more.")
+    if hasattr(batches, "shape"):
+        raise ValueError(
+            f"batches is one table of shape {tuple(batches.shape)}: pass it to fit, or put tables into a list."
+        )
+    if int(passes) > 1 and isinstance(batches, Iterator):
+        raise ValueError(f"batches can be gone through once, and passes is {passes}: pass a list, or passes=1.")
+
+
+def enough_to_start(batches: Iterable[Any], least: int, started: Callable[[], bool]) -> Iterator[tuple[Any, Any]]:
+    """Yield tables and weights; the first are put together until there are `least` rows to start from."""
+    waiting: list[tuple[Any, Any]] = []
+    for batch in batches:
+        pair = batch if isinstance(batch, tuple) else (batch, None)
+        if len(pair) != 2:
+            raise ValueError(f"batches holds a tuple of {len(pair)}: it must be a table, or a pair (X, sample_weight).")
+        waiting.append(pair)
+        if started() or sum(len(X) for X, _ in waiting) >= least:
+            yield _together(waiting)
+            waiting = []
+    if waiting:
+        yield _together(waiting)
+
+
+def _together(batches: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+    if len(batches) == 1:
+        return batches[0]
+    tables = [X for X, _ in batches]
+    weighted = any(weight is not None for _, weight in batches)
+    weights = [np.ones(len(X)) if weight is None else np.asarray(weight) for X, weight in batches]
+    names = [None if isinstance(X, np.ndarray) else getattr(X, "columns", None) for X in tables]
+    if names[0] is not None:  # a frame keeps the names of its columns
+        if any(name is None or list(name) != list(names[0]) for name in names):
+            raise ValueError("batches holds tables with different columns: the first ones cannot be put together.")
+        table = sys.modules[type(tables[0]).__module__.partition(".")[0]].concat(tables)
+    else:
+        table = np.concatenate([np.asarray(X) for X in tables])
+    return table, np.concatenate(weights) if weighted else None
