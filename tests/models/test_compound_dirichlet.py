@@ -10,7 +10,7 @@ from scipy import optimize, stats
 
 from contracts.quick import quick
 from kullback.families import Batch, Extent
-from kullback.learning import combine, em, online_em_step
+from kullback.learning import combine, em, merged, online_em_step
 from kullback.models import CompoundDirichlet, Mixture
 
 ALPHA = np.array([0.4, 1.5, 3.0])
@@ -47,7 +47,7 @@ def test_a_large_concentration_is_a_multinomial():
 def test_probabilities_sum_to_one():
     x = np.array([row for row in itertools.product(range(6), repeat=3) if sum(row) == 5])
     both = CompoundDirichlet(np.stack([ALPHA, 3 * ALPHA[::-1]]))
-    np.testing.assert_allclose(np.exp(both.log_likelihood(Batch(x))).sum(axis=0), 1, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(quick(lambda m: m.log_likelihood(Batch(x)))(both)).sum(axis=0), 1, rtol=1e-12)
 
 
 def test_what_is_not_a_count_is_impossible_and_says_nothing():
@@ -69,7 +69,13 @@ def test_what_is_not_a_count_is_impossible_and_says_nothing():
 @pytest.mark.parametrize("trials", [12, 2000])
 def test_samples_have_the_moments_of_the_pair(trials):
     model = CompoundDirichlet(ALPHA, trials=trials)
-    h, v = model.sample_joint(jax.random.key(0), (20_000,))
+
+    @quick
+    def draw(model, key):
+        h, v = model.sample_joint(key, (20_000,))
+        return h, v, model.expected_statistics(Batch(v))[0].mean, model.own_statistics(Extent()).mean
+
+    h, v, data, own = map(np.asarray, draw(model, jax.random.key(0)))
     assert v.shape == h.shape == (20_000, 3)
     assert np.all(np.sum(v, axis=-1) == trials)
     assert np.all(v >= 0)
@@ -79,9 +85,8 @@ def test_samples_have_the_moments_of_the_pair(trials):
     residual = (v - trials * h) / np.sqrt(trials * h * (1 - h) + 1e-9)
     assert np.all(np.abs(np.mean(residual**2, axis=0) - 1) < 0.1)
     # what the data says on average is what the model says: E[E[log h | v]] = E[log h]
-    data, _ = quick(lambda m: m.expected_statistics(Batch(v)))(model)
     spread = np.std(np.log(h), axis=0) / np.sqrt(len(v))
-    assert np.all(np.abs(data.mean - model.own_statistics(Extent()).mean) < 5 * spread)
+    assert np.all(np.abs(data - own) < 5 * spread)
 
 
 def test_the_posterior_by_weighted_samples():
@@ -93,9 +98,10 @@ def test_the_posterior_by_weighted_samples():
     log_h = np.log(h)
     expected = weight @ log_h
     error = np.sqrt(weight**2 @ (log_h - expected) ** 2)
-    data, _ = model.expected_statistics(Batch(v))
-    assert np.all(np.abs(data.mean - expected) < 5 * error)
-    np.testing.assert_allclose(model.posterior(Batch(v)).expectation[0], data.mean, rtol=1e-12)
+    ask = quick(lambda m: (m.expected_statistics(Batch(v))[0].mean, m.posterior(Batch(v)).expectation[0]))
+    data, posterior = ask(model)
+    assert np.all(np.abs(data - expected) < 5 * error)
+    np.testing.assert_allclose(posterior, data, rtol=1e-12)
 
 
 @pytest.mark.parametrize("alpha", [[1e-6, 1e6, 1e-3], [1e-6, 1e-6, 1e-6], [1e6, 2e6, 1e6]])
@@ -106,11 +112,12 @@ def test_rows_that_say_nothing_leave_the_model_as_it_is(alpha):
 
     @quick
     def ask(model):
-        return model.log_likelihood(batch), model.expected_statistics(batch)[0].mean
+        own = model.own_statistics(Extent()).mean
+        return model.log_likelihood(batch), model.expected_statistics(batch)[0].mean, own
 
-    rows, mean = ask(model)
+    rows, mean, own = ask(model)
     np.testing.assert_array_equal(rows, 0)
-    np.testing.assert_allclose(mean, model.own_statistics(Extent()).mean, rtol=1e-12)
+    np.testing.assert_allclose(mean, own, rtol=1e-12)
 
 
 def test_em_climbs_to_the_maximum_of_the_likelihood():
@@ -128,13 +135,11 @@ def test_the_gradient_is_data_less_own():
     x = counts(rows=20)
 
     @quick
-    @jax.grad
-    def slope(model):
-        return jnp.sum(model.log_likelihood(Batch(x)))
+    def ask(model):
+        gap = model.expected_statistics(Batch(x))[0].mean - model.own_statistics(Extent()).mean
+        return jax.grad(lambda m: jnp.sum(m.log_likelihood(Batch(x))))(model).concentration, 20 * gap
 
-    model = CompoundDirichlet(jnp.asarray(ALPHA))
-    gap = model.expected_statistics(Batch(x))[0].mean - model.own_statistics(Extent()).mean
-    np.testing.assert_allclose(slope(model).concentration, 20 * gap, rtol=1e-9)
+    np.testing.assert_allclose(*ask(CompoundDirichlet(jnp.asarray(ALPHA))), rtol=1e-9)
 
 
 def test_online_em_stays_at_the_truth():
@@ -163,7 +168,7 @@ def test_long_batches_go_block_by_block():
 
     model = CompoundDirichlet(np.stack([ALPHA, ALPHA[::-1]]))
     whole = ask(model, x)
-    parts = ask(model, x[:1000]).merge(ask(model, x[1000:]))
+    parts = merged(ask(model, x[:1000]), ask(model, x[1000:]))
     for a, b in zip(jax.tree.leaves(whole), jax.tree.leaves(parts), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-11)
 
@@ -171,7 +176,8 @@ def test_long_batches_go_block_by_block():
 def test_missing_rows_are_drawn():
     model = CompoundDirichlet(np.stack([ALPHA, ALPHA[::-1]]), trials=7)
     x = np.array([[1, 2, 3], [4, 5, 6]])
-    drawn = np.asarray(model.impute(Batch(x, observed=[[True] * 3, [True, False, True]]), jax.random.key(0)))
+    batch = Batch(x, observed=[[True] * 3, [True, False, True]])
+    drawn = np.asarray(quick(lambda m, key: m.impute(batch, key))(model, jax.random.key(0)))
     assert drawn.shape == (2, 2, 3)
     np.testing.assert_array_equal(drawn[0], [x[0], x[0]])
     np.testing.assert_array_equal(drawn[1].sum(axis=-1), 7)

@@ -54,12 +54,24 @@ def plain_statistics(model, X, observed, weight, width):
     return mean, np.concatenate([spread[:, :Q], np.diag(spread)[:, None]], axis=1)
 
 
+@quick
+def ask(model, batch):
+    """All that a model says of rows."""
+    return model.log_likelihood(batch), model.posterior(batch), model.expected_statistics(batch)[0]
+
+
+apart = quick(relative_entropy)
+aligned = quick(lambda model, reference: model.aligned_to(reference))
+impute = quick(lambda model, batch, key: model.impute(batch, key))
+principal = quick(lambda model: (model.principal_axes(), model.principal_axes().covariance, model.covariance))
+
+
 @pytest.mark.parametrize("holes", [False, True])
 def test_statistics_are_those_of_the_conditioned_gaussian(pair, holes):
     members, both, X, observed, weight = pair
     observed = observed if holes else np.ones_like(observed)
     batch = Batch(X, weight, 0.3, observed if holes else None)
-    found = quick(lambda m, b: m.expected_statistics(b)[0])(both, batch)
+    _, _, found = ask(both, batch)
     for k, model in enumerate(members):
         mean, spread = plain_statistics(model, X, observed, weight[:, k], 0.3)
         np.testing.assert_allclose(found.mass[k], weight[:, k].sum(), rtol=1e-13)
@@ -72,8 +84,7 @@ def test_likelihood_and_posterior_are_those_of_the_marginal(pair, holes):
     members, both, X, observed, weight = pair
     observed = observed if holes else np.ones_like(observed)
     batch = Batch(X, weight, 0.0, observed if holes else None)
-    likelihood = quick(lambda m, b: m.log_likelihood(b))(both, batch)
-    posterior = quick(lambda m, b: m.posterior(b))(both, batch)
+    likelihood, posterior, statistics = ask(both, batch)
     total = np.zeros(2)
     for k, model in enumerate(members):
         covariance = np.asarray(model.covariance)
@@ -86,7 +97,6 @@ def test_likelihood_and_posterior_are_those_of_the_marginal(pair, holes):
             mean, spread = conditioned(model, x, seen, 0.0)
             np.testing.assert_allclose(posterior.mean[r, k], mean[:Q], rtol=1e-10, atol=1e-12)
             np.testing.assert_allclose(posterior.covariance[r, k], spread[:Q, :Q], rtol=1e-10, atol=1e-12)
-    statistics = quick(lambda m, b: m.expected_statistics(b)[0])(both, batch)
     np.testing.assert_allclose(statistics.log_likelihood, total, rtol=1e-11)
 
 
@@ -102,7 +112,7 @@ def test_missing_entries_are_drawn_from_what_is_observed_of_the_row(pair):
     model, count = members[0], 5000
     seen = np.array([True, False, True, False])
     batch = Batch(np.tile(X[5], (count, 1)), observed=np.tile(seen, (count, 1)))
-    drawn = np.asarray(model.impute(batch, jax.random.key(0)))
+    drawn = np.asarray(impute(model, batch, jax.random.key(0)))
     assert np.array_equal(drawn[:, seen], np.asarray(batch.values)[:, seen])
     mean, spread = conditioned(model, X[5], seen, 0.0)
     mean, spread = mean[Q:][~seen], spread[Q:, Q:][np.ix_(~seen, ~seen)]
@@ -115,18 +125,22 @@ def test_missing_entries_are_drawn_from_what_is_observed_of_the_row(pair):
 
 def test_impute_answers_for_each_member(pair):
     _, both, X, observed, _ = pair
-    drawn = np.asarray(both.impute(Batch(X, observed=observed), jax.random.key(0)))
+    drawn = np.asarray(impute(both, Batch(X, observed=observed), jax.random.key(0)))
     assert drawn.shape == (ROWS, 2, N)
     assert np.array_equal(drawn[:, 1][observed], X[observed])
-    assert np.array_equal(both.impute(Batch(X), jax.random.key(0))[:, 0], X)
+    assert np.array_equal(impute(both, Batch(X), jax.random.key(0))[:, 0], X)
 
 
 def test_own_statistics_are_those_of_draws(pair):
     model = pair[0][0]
-    own = model.own_statistics(Extent(3.0))
-    h, v = model.sample_joint(jax.random.key(1), (20_000,))
-    joint = np.concatenate([h, v], axis=1)
-    products = np.asarray(own.square(jnp.asarray(joint) - own.mean))
+
+    @quick
+    def draw(model, key):
+        own = model.own_statistics(Extent(3.0))
+        joint = jnp.concatenate(model.sample_joint(key, (20_000,)), axis=1)
+        return own, joint, own.square(joint - own.mean)
+
+    own, joint, products = jax.tree.map(np.asarray, draw(model, jax.random.key(1)))
     for draws, expected in ((joint, own.mean), (products, own.spread)):
         z = (draws.mean(0) - expected) / (draws.std(0) / np.sqrt(len(draws)))
         assert np.abs(z).max() < 4.5
@@ -172,13 +186,13 @@ def test_a_member_without_mass_stays_as_it_is(pair):
 def test_alignment_is_the_turn_of_least_relative_entropy(make):
     rng = np.random.default_rng(8)
     model, reference = make(rng), make(rng)
-    least = float(relative_entropy(model.aligned_to(reference), reference))
+    least = float(apart(aligned(model, reference), reference))
     for _ in range(20):
         basis, _ = np.linalg.qr(rng.normal(size=(Q, Q)))
         turned = eqx.tree_at(lambda m: m.loadings, model, model.loadings @ basis)
-        assert float(relative_entropy(turned, reference)) > least
-        again = turned.aligned_to(reference)
-        np.testing.assert_allclose(again.loadings, model.aligned_to(reference).loadings, rtol=1e-9, atol=1e-12)
+        assert float(apart(turned, reference)) > least
+        again = aligned(turned, reference)
+        np.testing.assert_allclose(again.loadings, aligned(model, reference).loadings, rtol=1e-9, atol=1e-12)
 
 
 def test_a_sign_makes_no_difference_to_combination(make):
@@ -193,22 +207,22 @@ def test_a_sign_makes_no_difference_to_combination(make):
 def test_factors_that_do_not_matter_can_be_aligned(make):
     model = make(np.random.default_rng(9))
     model = eqx.tree_at(lambda m: m.loadings, model, model.loadings * np.array([1.0, 0.0]))
-    np.testing.assert_allclose(model.aligned_to(model).loadings, model.loadings, atol=1e-14)
+    np.testing.assert_allclose(aligned(model, model).loadings, model.loadings, atol=1e-14)
 
 
 def test_principal_axes_are_orthogonal_and_fall(make):
     rng = np.random.default_rng(10)
     model = make(rng)
-    axes = model.principal_axes()
-    np.testing.assert_allclose(axes.covariance, model.covariance, rtol=1e-12, atol=1e-13)
+    axes, *covariances = principal(model)
+    np.testing.assert_allclose(*covariances, rtol=1e-12, atol=1e-13)
     products = axes.loadings.T @ axes.loadings
     assert abs(products[0, 1]) < 1e-13 * products[0, 0]
     assert products[0, 0] > products[1, 1] > 0
     basis, _ = np.linalg.qr(rng.normal(size=(Q, Q)))
     turned = eqx.tree_at(lambda m: m.loadings, model, model.loadings @ basis)
-    np.testing.assert_allclose(turned.principal_axes().loadings, axes.loadings, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(principal(turned)[0].loadings, axes.loadings, rtol=1e-11, atol=1e-13)
     wide = type(model)(model.mean, rng.normal(size=(N, 6)), model.noise)
-    np.testing.assert_allclose(wide.principal_axes().covariance, wide.covariance, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(*principal(wide)[1:], rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("data", ["one row", "a constant column", "a line", "few rows"])

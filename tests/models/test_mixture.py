@@ -42,8 +42,9 @@ def test_a_step_of_em_is_the_textbook_one():
 @pytest.mark.parametrize("name", MIXTURES)
 def test_the_posterior_is_bayes_rule_for_each_label(name):
     model = MIXTURES[name][1](np.random.default_rng(7))
-    batch = Batch(model.sample(jax.random.key(0), (50,)))
-    joint = np.stack([np.asarray(model.energy(batch.values, np.full(50, h))) for h in range(3)], axis=-1)
+    batch = Batch(quick(lambda m, key: m.sample(key, (50,)))(model, jax.random.key(0)))
+    energy = quick(lambda m, v, h: m.energy(v, h))
+    joint = np.stack([np.asarray(energy(model, batch.values, np.full(50, h))) for h in range(3)], axis=-1)
     expected = np.exp(-joint) / np.exp(-joint).sum(axis=-1, keepdims=True)
     posterior, likelihood = quick(lambda m: (m.posterior(batch), m.log_likelihood(batch)))(model)
     np.testing.assert_allclose(posterior, expected, rtol=1e-9, atol=1e-14)
