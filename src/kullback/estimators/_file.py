@@ -92,7 +92,7 @@ def _check_attributes(estimator: Any) -> None:
     if getattr(estimator, "n_features_in_", columns) != columns:
         raise ValueError(f"n_features_in_ is {estimator.n_features_in_!r}, and the model has {columns} columns.")
     for name, found in type(estimator)._parameters_of(model).items():
-        if name == "n_components" and getattr(estimator, name) != found:
+        if name == "n_components" and getattr(estimator, name) not in (None, found):
             raise ValueError(f"n_components is {getattr(estimator, name)}, and the model has {found} components.")
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None and len(names) != columns:
@@ -111,7 +111,7 @@ def _constant(name: str) -> float:
 def _put(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
     """Return what the header says about a value; arrays of numbers go to the tensors."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-        arrays[name] = np.ascontiguousarray(value)
+        arrays[name] = np.asarray(value, order="C")  # a single number keeps its shape
         return {"tensor": name}
     if isinstance(value, np.ndarray):
         return {"strings": [str(entry) for entry in value]}
