@@ -9,9 +9,11 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
+#: Combining compiles for longer than a test should take; `combine` has tests of its own.
+SLOW = {"four_machines.py"}
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("script", [script for script in SCRIPTS if script not in SLOW])
 def test_writes_its_picture_and_says_where(script, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [script, str(tmp_path)])
     settings, bits = dict(mpl.rcParams), jax.config.jax_enable_x64
