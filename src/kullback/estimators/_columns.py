@@ -62,31 +62,41 @@ def check_entries(X: np.ndarray, family: str, first_column: int = 0) -> None:
     with np.errstate(invalid="ignore"):
         bad = ~(column.allows(X) | np.isnan(X))
     if bad.any():
-        row, place = np.argwhere(bad)[0]
-        where, value = f"X[{row}, {place + first_column}]", X[row, place]
-        raise ValueError(f"{where} is {value:.6g}: for family {family!r} it must be {column.must_be}.")
+        row, place = np.argwhere(bad & (X < 0) if (X[bad] < 0).any() else bad)[0]
+        _refuse(X, int(row), int(place), family, column.must_be, first_column)
 
 
 def check_rows(X: np.ndarray, family: str) -> None:
     """Raise unless whole rows are points of a family of vectors."""
-    seen = ~np.isnan(X).any(axis=1)
-    rows = X[seen]
-    bad: Any = np.zeros(len(rows), bool)
-    must_be = ""
-    match family:
-        case "dirichlet":
-            bad, must_be = (rows <= 0).any(axis=1) | (np.abs(rows.sum(axis=1) - 1) > 1e-6), "positive and sum to 1"
-        case "multinomial":
-            total = rows.sum(axis=1)
-            bad = ~whole(rows).all(axis=1) | (total != total[:1].sum())
-            must_be = "counts with one total for all rows"
-        case "compound_dirichlet":
-            bad, must_be = ~whole(rows).all(axis=1), "counts 0, 1, 2, …"
-        case "ising":
-            bad, must_be = ~((rows == 1) | (rows == -1)).all(axis=1), "−1 or +1"
+    with np.errstate(invalid="ignore"):
+        match family:
+            case "dirichlet":
+                good, must_be = X > 0, "positive"
+            case "multinomial" | "compound_dirichlet":
+                good, must_be = whole(X), "a count 0, 1, 2, …"
+            case "ising":
+                good, must_be = (X == 1) | (X == -1), "−1 or +1"
+            case _:
+                return
+    bad = ~(good | np.isnan(X))
     if bad.any():
-        row = np.flatnonzero(seen)[np.argmax(bad)]
-        raise ValueError(f"X[{row}] is {X[row].tolist()}: for family {family!r} its entries must be {must_be}.")
+        row, place = np.argwhere(bad & (X < 0) if (X[bad] < 0).any() else bad)[0]
+        _refuse(X, int(row), int(place), family, must_be)
+    total = X.sum(axis=1)
+    seen = ~np.isnan(total)
+    goal = 1.0 if family == "dirichlet" else total[seen][:1].sum()
+    off = seen & (np.abs(total - goal) > 1e-6)
+    if family in ("dirichlet", "multinomial") and off.any():
+        row = int(np.argmax(off))
+        raise ValueError(f"X[{row}] sums to {total[row]:.6g}: for family {family!r} every row must sum to {goal:.6g}.")
+
+
+def _refuse(X: np.ndarray, row: int, place: int, family: str, must_be: str, first_column: int = 0) -> None:
+    value = X[row, place]
+    sign = "Negative values in data: " if value < 0 and must_be != "−1 or +1" else ""
+    raise ValueError(
+        f"{sign}X[{row}, {place + first_column}] is {value:.6g}: for family {family!r} it must be {must_be}."
+    )
 
 
 class Shape(NamedTuple):

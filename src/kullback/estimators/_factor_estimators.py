@@ -62,13 +62,14 @@ class FactorEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimat
         """Return the model to start from."""
 
     def _start(self, rows: Rows, random: np.random.RandomState) -> Any:
-        n = rows.X.shape[1]
-        q = min(n - 1, max(len(rows) - 1, 1)) if self.n_components is None else self.n_components
-        if q >= n:
+        n, q = rows.X.shape[1], self.n_components
+        if q is not None and q >= n:
             raise ValueError(
                 f"n_components is {q}: X has {n} feature(s), and there must be fewer factors than features."
             )
         mean, covariance = _moments(rows)
+        if q is None:  # as many as leave something for the noise
+            q = max(int(np.linalg.matrix_rank(covariance, hermitian=True)) - 1, 1)
         return jax.tree.map(np.asarray, self._from_moments(mean, covariance, q))
 
     @property
@@ -101,7 +102,7 @@ class ProbabilisticPCA(FactorEstimator):
     Parameters
     ----------
     n_components : int or None
-        The number of factors, less than the number of columns; None is one less.
+        The number of factors, less than the number of columns. None is one less than the covariance's rank.
     tol, max_iter, random_state, verbose, rate
         As in `GaussianMixture`. Without missing entries the start is the best fit in closed form.
 
@@ -171,7 +172,7 @@ class FactorAnalysis(FactorEstimator):
     Parameters
     ----------
     n_components : int or None
-        The number of factors, less than the number of columns; None is one less.
+        The number of factors, less than the number of columns. None is one less than the covariance's rank.
     tol, max_iter, random_state, verbose, rate
         As in `GaussianMixture`.
 

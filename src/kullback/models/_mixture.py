@@ -188,20 +188,27 @@ class Mixture(ClosedFormModel):
                 "only be matched one to one."
             )
 
-        def both_ways(a: Any, b: Any) -> Array:
-            turned = b.aligned_to(a)
-            return relative_entropy(a, turned) + relative_entropy(turned, a)
-
-        table = _in_pairs(both_ways)(reference.components, self.components)
-        cost = np.nan_to_num(np.asarray(table, dtype=np.float64), posinf=1e100)
+        cost = np.nan_to_num(np.asarray(_distances(reference.components, self.components), np.float64), posinf=1e100)
         _, order = linear_sum_assignment(cost)
         ordered: Self = jax.tree.map(lambda leaf: leaf[order], self)
-        turned = eqx.filter_vmap(lambda b, a: b.aligned_to(a))(ordered.components, reference.components)
+        turned = _turned(ordered.components, reference.components)
         return eqx.tree_at(lambda m: m.components, ordered, turned)
 
 
-def _in_pairs(function: Any) -> Any:
-    return jax.jit(jax.vmap(jax.vmap(function, (None, 0)), (0, None)))
+@jax.jit
+def _distances(references: Any, components: Any) -> Float[Array, "k k"]:
+    """Return the divergence of each pair, in both directions together, where what they hide is lined up."""
+
+    def both_ways(a: Any, b: Any) -> Array:
+        turned = b.aligned_to(a)
+        return relative_entropy(a, turned) + relative_entropy(turned, a)
+
+    return jax.vmap(jax.vmap(both_ways, (None, 0)), (0, None))(references, components)
+
+
+@jax.jit
+def _turned(components: Any, references: Any) -> Any:
+    return jax.vmap(lambda b, a: b.aligned_to(a))(components, references)
 
 
 def _responsibilities(
