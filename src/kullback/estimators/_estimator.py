@@ -5,7 +5,7 @@ import functools
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import numpy as np
@@ -19,7 +19,7 @@ from kullback.estimators._progress import Progress
 from kullback.estimators._rows import Rows
 from kullback.estimators._stream import check_stream, enough_to_start
 from kullback.families import Batch, DiagonalGaussian, Gaussian, SphericalGaussian
-from kullback.learning import decaying_rate, em_step, online_em_step
+from kullback.learning import decaying_rate, em_step, online_em_step, sized_jit
 
 COLLAPSED = (  # scikit-learn's words
     "Fitting the mixture model failed because some components have ill-defined empirical covariance (for instance "
@@ -61,6 +61,9 @@ class Estimator(DensityMixin, BaseEstimator):
     Attributes_ are NumPy arrays and the only state: the model is built from them for every computation, so they can be
     set, pickled and sent anywhere.
     """
+
+    #: Attributes_ that are worked out of the others when they are asked for.
+    _derived: ClassVar[tuple[str, ...]] = ()
 
     # --- what a subclass says ---------------------------------------------------------------------------
 
@@ -173,7 +176,7 @@ class Estimator(DensityMixin, BaseEstimator):
 
         The parameters are those of `fit`. A call that raises leaves the estimator as it was.
         """
-        self._validate_params()
+        self._validate_once()
         first = not hasattr(self, "n_batches_seen_")
         rows = self._rows(X, sample_weight, first, least=2 if first else 0)
         step, points = (0, 0.0) if first else (self.n_batches_seen_, self.n_points_seen_)
@@ -181,9 +184,9 @@ class Estimator(DensityMixin, BaseEstimator):
             return self
         rate = self._rate_at(step, points, rows.mass)
         with jax.enable_x64(True):
-            model = self._start(rows, check_random_state(self.random_state)) if first else self.to_model()
-            batches = rows.batches(rows.frame_for(_components(model)))
-            model, seen = online_em_step(model, batches, rate)
+            model = self._start(rows, check_random_state(self.random_state)) if first else self._current_model()
+            self._frame = rows.frame_for(_components(model), getattr(self, "_frame", None))
+            model, seen = online_em_step(model, rows.batches(self._frame), rate)
             model = jax.tree.map(np.asarray, model)
         self._check_sound(model, float(seen.log_likelihood))
         self._keep(model)
@@ -313,14 +316,16 @@ class Estimator(DensityMixin, BaseEstimator):
     # --- inside -----------------------------------------------------------------------------------------
 
     def _rows(self, X: Any, sample_weight: Any, first: bool, least: int) -> Rows:
-        table = validate_data(
-            self,
-            X,
-            reset=first,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-            ensure_min_samples=least,
-        )
+        table = X
+        if first or not self._plainly_good(X):
+            table = validate_data(
+                self,
+                X,
+                reset=first,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan",
+                ensure_min_samples=least,
+            )
         weight = None
         if sample_weight is not None and len(table) > 0:
             weight = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
@@ -329,6 +334,14 @@ class Estimator(DensityMixin, BaseEstimator):
             if not weight.all():  # a row that never counts is no row: nothing starts from it
                 table, weight = table[weight > 0], weight[weight > 0]
         return Rows(self._check_values(table, first), weight, self._width)
+
+    def _plainly_good(self, X: Any) -> bool:
+        """Whether X needs no further look: an array of finite 64-bit numbers with the columns of the fit."""
+        named = hasattr(self, "feature_names_in_")
+        if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or named or len(X) == 0:
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            return X.shape[1] == getattr(self, "n_features_in_", -1) and bool(np.isfinite(X.sum()))
 
     def _rate_at(self, step: int, points: float, mass: float) -> float:
         """Return the weight of a batch of some mass that comes after `step` others with so many points.
@@ -356,8 +369,32 @@ class Estimator(DensityMixin, BaseEstimator):
 
     def _keep(self, model: Any) -> None:
         """Hold the model as attributes_."""
-        for name, value in self._attributes(model).items():
-            setattr(self, name, np.asarray(value))
+        attributes = {name: np.asarray(value) for name, value in self._attributes(model).items()}
+        for name in self._derived:
+            self.__dict__.pop(name, None)
+        for name, value in attributes.items():
+            setattr(self, name, value)
+        self._built = (model, attributes, self._settings())
+
+    def _current_model(self) -> Any:
+        """Return the model of the last call if its arrays still are the attributes_, and build it otherwise."""
+        model, attributes, settings = getattr(self, "_built", (None, {}, None))
+        kept = {id(value) for name, value in attributes.items() if getattr(self, name, None) is value}
+        same = model is not None and all(id(leaf) in kept for leaf in jax.tree.leaves(model))
+        return model if same and settings == self._settings() else self.to_model()
+
+    def _settings(self) -> list[Any]:
+        return [id(value) for name, value in sorted(vars(self).items()) if name[0] != "_" and name[-1] != "_"]
+
+    def _validate_once(self) -> None:
+        """Check the parameters if they are not those that were checked last."""
+        if getattr(self, "_checked", None) != self._settings():
+            self._validate_params()
+            self._checked = self._settings()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in ("_built", "_checked", "_frame")}
 
     def _ask(self, X: Any, question: Callable[[Any, Batch], Any]) -> np.ndarray:
         rows, answers = self._answers(X, None, question)
@@ -424,11 +461,11 @@ def _definite(part: Any, width: float) -> bool:
     return bool((pivots > np.finfo(float).eps * pivots.shape[-1]).all())
 
 
-@jax.jit
+@sized_jit
 def _log_likelihood(model: Any, batch: Batch) -> Any:
     return model.log_likelihood(batch)
 
 
-@jax.jit
+@sized_jit
 def _impute(model: Any, batch: Batch, key: Any) -> Any:
     return model.impute(batch, key)

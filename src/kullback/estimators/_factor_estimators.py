@@ -14,6 +14,7 @@ from kullback import models
 from kullback.estimators._estimator import Estimator
 from kullback.estimators._rows import Rows
 from kullback.families import Batch
+from kullback.learning import sized_jit
 
 FACTOR_CONSTRAINTS: dict[str, list[Any]] = {
     "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -227,7 +228,7 @@ class FactorAnalysis(FactorEstimator):
         return n + n * q - q * (q - 1) // 2 + n
 
 
-@jax.jit
+@sized_jit
 def _factors(model: Any, batch: Batch) -> Any:
     return model.posterior(batch).mean
 

@@ -85,7 +85,7 @@ class FamilyMixture(MixtureEstimator):
         return 0.0 if self._all_gaussian else 0.1
 
     def _seen_by_kmeans(self, rows: Rows) -> Callable[[np.ndarray], np.ndarray]:
-        """Return standardized columns; categories as indicators, for their numbers mean nothing. Gaussians as they are."""
+        """Return standardized columns, and categories as indicators, but Gaussians as they are."""
         if self._all_gaussian:
             return lambda values: values
         some = rows.filled(np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 10_000)).astype(int)))

@@ -152,14 +152,17 @@ class GaussianMixture(MixtureEstimator):
         covariances = np.asarray(components.covariance if self._matrices else components.variance)
         if self.covariance_type == "tied":
             covariances = covariances[0]
-        factors = _precision_factors(covariances, self.covariance_type)
-        return {
-            "weights_": model.weights,
-            "means_": components.mean,
-            "covariances_": covariances,
-            "precisions_cholesky_": factors,
-            "precisions_": factors @ np.swapaxes(factors, -1, -2) if self._matrices else np.square(factors),
-        }
+        return {"weights_": model.weights, "means_": components.mean, "covariances_": covariances}
+
+    _derived: ClassVar[tuple[str, ...]] = ("precisions_", "precisions_cholesky_")
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._derived or "covariances_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        factors = _precision_factors(np.asarray(self.covariances_), self.covariance_type)
+        if name == "precisions_cholesky_":
+            return factors
+        return factors @ np.swapaxes(factors, -1, -2) if self._matrices else np.square(factors)
 
     @classmethod
     def _parameters_of(cls, model: Mixture) -> dict[str, Any]:

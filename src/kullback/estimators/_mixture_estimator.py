@@ -14,6 +14,7 @@ from kullback.estimators._estimator import Estimator
 from kullback.estimators._rows import Rows
 from kullback.estimators._start import Labels, started
 from kullback.families import Batch
+from kullback.learning import sized_jit
 from kullback.models import Mixture
 
 MIXTURE_CONSTRAINTS: dict[str, list[Any]] = {
@@ -94,11 +95,11 @@ class MixtureEstimator(Estimator):
         check_is_fitted(self, "weights_")
 
 
-@jax.jit
+@sized_jit
 def _posterior(model: Any, batch: Batch) -> Any:
     return model.posterior(batch)
 
 
-@jax.jit
+@sized_jit
 def _label(model: Any, batch: Batch) -> Any:
     return jax.numpy.argmax(model.posterior(batch), axis=-1)

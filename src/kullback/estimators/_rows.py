@@ -75,18 +75,23 @@ class Rows:
             mean = total / count
             spread = np.sqrt(np.maximum(square / count - np.square(mean), 0))
             frame = Frame(pivot + mean, np.where(spread > 0, spread, 1.0))
-            reach = max(
-                float(np.sqrt(np.max(np.sum(np.square((values - frame.center) / frame.scale), axis=1))))
-                for _, values, _ in self.chunks()
-            )
-        return frame, reach
+            return frame, self._reach(frame)
 
-    def frame_for(self, components: Any) -> Frame | None:
-        """Return the frame if these components can use it, and nothing otherwise."""
+    def _reach(self, frame: Frame) -> float:
+        farthest = 0.0
+        for _, values, _ in self.chunks():
+            away = (values - frame.center) / frame.scale
+            farthest = max(farthest, float(np.einsum("ij,ij->i", away, away).max()))
+        return float(np.sqrt(farthest))
+
+    def frame_for(self, components: Any, before: Frame | None = None) -> Frame | None:
+        """Return a frame that these components can use, the one from before if it still is one, or nothing."""
         if self.missing or not hasattr(components, "features_pay"):
             return None
-        frame, reach = self.frame
         with np.errstate(over="ignore", invalid="ignore"):  # members may be far away: then features do not pay
+            if before is not None and components.features_pay(before, self._reach(before)):
+                return before
+            frame, reach = self.frame
             return frame if np.isfinite(reach) and components.features_pay(frame, reach) else None
 
     def filled(self, rows: np.ndarray | slice | None = None) -> np.ndarray:

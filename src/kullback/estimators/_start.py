@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans, kmeans_plusplus
 
 from kullback.estimators._rows import Rows
 from kullback.families import Batch, by_blocks
-from kullback.learning import merged, nearest
+from kullback.learning import merged, nearest, sized_jit
 from kullback.models import Mixture, MixtureStatistics
 
 #: Up to this many rows k-means sees them all, as scikit-learn does; of longer tables as many, drawn at random.
@@ -77,11 +77,12 @@ def started(blank: Mixture, rows: Rows, labels: Labels) -> Mixture:
             share = share * rows.weight[here, None]
         padding = np.zeros((len(batch.weight) - len(share), share.shape[1]))
         found = _assigned(blank, batch.weighted(np.concatenate([share, padding])))
-        total = found if total is None else merged(total, found)
-    return jax.tree.map(np.asarray, nearest(blank, total)[0])
+        # computing runs ahead of the loop: without waiting, the batches of a long table would pile up
+        total = jax.block_until_ready(found if total is None else merged(total, found))
+    return jax.tree.map(np.asarray, nearest(blank, total, None)[0])
 
 
-@jax.jit
+@sized_jit
 def _assigned(model: Any, batch: Batch) -> MixtureStatistics:
     def of_block(block: Batch) -> MixtureStatistics:
         inner, _ = model.components.expected_statistics(block)

@@ -123,7 +123,7 @@ def block_rows(batch: Batch) -> int:
     if batch.observed is not None:
         rows = _AT_ONCE // (2 * n * n)
     elif batch.frame is not None:
-        rows = _AT_ONCE // (n * (n + 3) // 2)
+        rows = max(_AT_ONCE // (n * (n + 3) // 2), 512)
     else:
         rows = 2048
     return 1 << (min(max(rows, 64), 4096).bit_length() - 1)

@@ -62,7 +62,7 @@ def diagonal_spreads(
 def features_log_likelihood(family: Any, values: Float[Array, "rows n"], frame: Frame) -> Float[Array, "rows k"]:
     """Return ⟨θ, T(u)⟩ − ψ(θ) of flat members seen from the frame: one matrix product."""
     seen = family.seen_from(frame)
-    product = seen.statistics(_from_frame(values, frame)) @ seen.natural.T
+    product = _features(seen, values, frame) @ seen.natural.T
     return product - seen.log_partition - jnp.sum(jnp.log(frame.scale))
 
 
@@ -71,12 +71,13 @@ def features_moments(
 ) -> tuple[Array, Float[Array, "k d"]]:
     """Return the mass of each member and its average of T(u): one matrix product."""
     mass = jnp.sum(weight, axis=0)
-    total = weight.T @ family.statistics(_from_frame(values, frame))
+    total = weight.T @ _features(family, values, frame)
     return mass, total / expand(jnp.where(mass > 0, mass, 1), 1)
 
 
-def _from_frame(values: Float[Array, "rows n"], frame: Frame) -> Float[Array, "rows n"]:
-    return (values - frame.center) / frame.scale
+def _features(family: Any, values: Float[Array, "rows n"], frame: Frame) -> Float[Array, "rows d"]:
+    features: Array = family.statistics((values - frame.center) / frame.scale)
+    return features
 
 
 def near_enough(mean: Any, precision: Any, reach: float) -> bool:

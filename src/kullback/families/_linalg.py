@@ -1,6 +1,7 @@
 """Linear algebra on many small symmetric matrices, and the flat form of one of them."""
 
 import functools
+import math
 from typing import Any
 
 import jax
@@ -13,8 +14,10 @@ from numpy.typing import NDArray
 from kullback.families._types import Numeric
 
 #: Up to this size a factorization is written out, entry by entry, for all matrices of the batch at once. LAPACK is
-#: called once for each matrix, and for small ones the call costs more than the arithmetic.
+#: called once for each matrix, and for small ones the call costs more than the arithmetic. For a few matrices LAPACK
+#: will do: it is compiled sooner.
 _WRITTEN_OUT = 6
+_MANY = 64
 
 Entries = list[list[Any]]
 
@@ -25,7 +28,7 @@ def whitener(covariance: Float[Numeric, "*batch n n"]) -> Float[Array, "*batch n
     """Return the lower triangular W with W Σ Wᵀ = I, that is Σ⁻¹ = WᵀW. NaN where Σ is not positive definite."""
     covariance = jnp.asarray(covariance)
     n = covariance.shape[-1]
-    if n <= _WRITTEN_OUT:
+    if _worth_writing_out(covariance):
         w = _whitener_entries(covariance)
         zero = jnp.zeros(covariance.shape[:-2], covariance.dtype)
         rows = [jnp.stack([w[i][j] if j <= i else zero for j in range(n)], axis=-1) for i in range(n)]
@@ -41,7 +44,7 @@ def whiten(
     """Return |Wv|² = vᵀΣ⁻¹v and log|Σ|, for vectors broadcast against the batch."""
     covariance = jnp.asarray(covariance)
     n = covariance.shape[-1]
-    if n > _WRITTEN_OUT:
+    if not _worth_writing_out(covariance):
         matrix = whitener(covariance)
         return jnp.sum(jnp.square(apply(matrix, vector)), axis=-1), log_determinant(matrix)
     w = _whitener_entries(covariance)
@@ -57,7 +60,7 @@ def solve_packed(
     """Return Σ⁻¹v and Σ⁻¹, flat, in the order of `pack`."""
     covariance = jnp.asarray(covariance)
     n = covariance.shape[-1]
-    if n > _WRITTEN_OUT:
+    if not _worth_writing_out(covariance):
         precision = gram(whitener(covariance))
         return pack(apply(precision, vector), precision)
     w = _whitener_entries(covariance)
@@ -70,6 +73,10 @@ def solve_packed(
     diagonal = [upper[i, i] for i in range(n)]
     above = [upper[int(i), int(j)] for i, j in zip(*pairs(n), strict=True)]
     return jnp.stack(jnp.broadcast_arrays(*solution, *diagonal, *above), axis=-1)
+
+
+def _worth_writing_out(matrices: Float[Array, "*batch n n"]) -> bool:
+    return matrices.shape[-1] <= _WRITTEN_OUT and math.prod(matrices.shape[:-2]) >= _MANY
 
 
 def _whitener_entries(covariance: Float[Array, "*batch n n"]) -> Entries:

@@ -1,12 +1,14 @@
 """The natural gradient as an optax transformation."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
-import optax
+
+if TYPE_CHECKING:
+    import optax
 
 
-def scale_by_natural_gradient() -> optax.GradientTransformation:
+def scale_by_natural_gradient() -> "optax.GradientTransformation":
     """Turn the gradient with respect to a family member into the natural gradient.
 
     The parameters are a member p, the updates ∂F/∂(its source parameters) as `jax.grad` gives them. With θ and η dual,
@@ -25,6 +27,7 @@ def scale_by_natural_gradient() -> optax.GradientTransformation:
     >>> round(float(p.rate), 4)
     5.0
     """
+    import optax  # a tenth of a second, for those who chain it
 
     def init(params: Any) -> optax.EmptyState:
         del params

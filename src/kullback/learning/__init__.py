@@ -11,11 +11,12 @@ tangent.
 """
 
 from kullback.learning._combine import combine, shares
-from kullback.learning._em import em, em_step, expected, merged, nearest
+from kullback.learning._em import em, em_step, merged, nearest
 from kullback.learning._natural_gradient_em import natural_gradient_em_step
 from kullback.learning._online_em import decaying_rate, online_em, online_em_step
 from kullback.learning._report import Report
 from kullback.learning._sampled_inertia import sampled_inertia_step
+from kullback.learning._sized import sized_jit
 
 __all__ = [
     "Report",
@@ -23,7 +24,6 @@ __all__ = [
     "decaying_rate",
     "em",
     "em_step",
-    "expected",
     "merged",
     "natural_gradient_em_step",
     "nearest",
@@ -31,4 +31,5 @@ __all__ = [
     "online_em_step",
     "sampled_inertia_step",
     "shares",
+    "sized_jit",
 ]

@@ -1,6 +1,5 @@
 """Batch EM: the model nearest to the data points."""
 
-import functools
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -8,15 +7,16 @@ import jax
 
 from kullback.families import Batch, ClosedFormModel
 from kullback.learning._report import Report, report
+from kullback.learning._sized import sized_jit
 
 Model = TypeVar("Model", bound=ClosedFormModel)
+
+_finished: Any = jax.block_until_ready  # it has no types
 
 
 def em_step(model: Model, batches: Batch | Iterable[Batch], prior: Any = None) -> tuple[Model, Report]:
     """Return the model nearest to all points of the batches, each taken with its posterior under the old model."""
-    several = [batches] if isinstance(batches, Batch) else batches
-    data = functools.reduce(merged, (expected(model, batch) for batch in several))
-    return nearest(model, data, prior)
+    return nearest(model, gathered(model, [batches] if isinstance(batches, Batch) else batches), prior)
 
 
 def em(
@@ -42,7 +42,17 @@ def em(
     return model, history
 
 
-@jax.jit
+def gathered(model: Any, batches: Iterable[Batch]) -> Any:
+    """E-step over several batches: what all the data says."""
+    data: Any = None
+    for batch in batches:
+        found = expected(model, batch)
+        # computing runs ahead of the loop: without waiting, the batches of a long table would pile up
+        data = _finished(found if data is None else merged(data, found))
+    return data
+
+
+@sized_jit
 def expected(model: Any, batch: Batch) -> Any:
     """E-step: what the data says."""
     return model.expected_statistics(batch)[0]
@@ -55,6 +65,6 @@ def merged(one: Any, other: Any) -> Any:
 
 
 @jax.jit
-def nearest(model: Any, statistics: Any, prior: Any = None) -> tuple[Any, Report]:
+def nearest(model: Any, statistics: Any, prior: Any) -> tuple[Any, Report]:
     """M-step: the model with these statistics."""
     return model.maximize(statistics, prior), report(statistics)

@@ -1,6 +1,5 @@
 """Online EM: the model nearest to the current one (the inertia) and to the points of a new batch."""
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -8,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from kullback.families import Batch, ClosedFormModel, Extent
-from kullback.learning._em import expected, merged
+from kullback.learning._em import gathered
 from kullback.learning._report import Report, report
 
 Model = TypeVar("Model", bound=ClosedFormModel)
@@ -24,7 +23,7 @@ def online_em_step(
     several = [batches] if isinstance(batches, Batch) else list(batches)
     if len(several) == 1:
         return _step(model, several[0], rate, prior)
-    data = functools.reduce(merged, (expected(model, batch) for batch in several))
+    data = gathered(model, several)
     extent = Extent(sum(batch.extent.mass for batch in several))
     return _towards(model, data, extent, rate, prior)
 
