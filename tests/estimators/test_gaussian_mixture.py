@@ -505,12 +505,16 @@ def test_small_batches_after_a_start():
         GaussianMixture().partial_fit(X[:0])
 
 
+def known(estimator):
+    return {name: value for name, value in vars(estimator).items() if not name.startswith("_")}
+
+
 def test_a_call_that_raises_leaves_the_estimator_as_it_was():
     one = fitted(reg_covar=0.0)
-    before, score = copy.deepcopy(vars(one)), one.score(X)
+    before, score = copy.deepcopy(known(one)), one.score(X)
 
     def unchanged():
-        assert str(vars(one)) == str(before)
+        assert str(known(one)) == str(before)
         assert one.score(X) == score
 
     def broken():

@@ -22,6 +22,7 @@ from kullback.families import (
     Exponential,
     Gamma,
     Gaussian,
+    Independent,
     Ising,
     Multinomial,
     Poisson,
@@ -76,6 +77,10 @@ PAIRS = {
     "Product": (
         Product([Poisson([2.0]), Categorical([[0.2, 0.3, 0.5]]), Gaussian([[0.0]], [[[1.0]]])]),
         Product([Poisson([5.0]), Categorical([[0.6, 0.3, 0.1]]), Gaussian([[2.0]], [[[0.3]]])]),
+    ),
+    "Independent": (
+        Independent(Categorical([[[0.2, 0.3, 0.5], [0.8, 0.1, 0.1]]])),
+        Independent(Categorical([[[0.6, 0.3, 0.1], [0.1, 0.1, 0.8]]])),
     ),
 }
 every_pair = pytest.mark.parametrize("name", PAIRS)

@@ -17,6 +17,7 @@ from kullback.families import (
     Exponential,
     Gamma,
     Gaussian,
+    Independent,
     Ising,
     Multinomial,
     Poisson,
@@ -45,6 +46,7 @@ MEMBERS = [
     VonMises(9.0, 2.0),  # an angle beyond one turn
     Ising([0.1, -0.2, 0.3]),
     Product([Poisson(2.0), Categorical([0.2, 0.3, 0.5]), Gaussian([0.0], [[1.0]])]),
+    Independent(Categorical([[0.2, 0.3, 0.5], [0.8, 0.1, 0.1]])),
 ]
 every_member = pytest.mark.parametrize("p", MEMBERS, ids=lambda p: type(p).__name__)
 with_geodesics = pytest.mark.parametrize(

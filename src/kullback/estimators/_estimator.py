@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from kullback.estimators._file import load_estimator, save_estimator
 from kullback.estimators._progress import Progress
-from kullback.estimators._rows import Rows
+from kullback.estimators._rows import Rows, frame_of
 from kullback.estimators._stream import check_stream, enough_to_start
 from kullback.families import Batch, DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.learning import decaying_rate, em_step, online_em_step, sized_jit
@@ -185,8 +185,8 @@ class Estimator(DensityMixin, BaseEstimator):
         rate = self._rate_at(step, points, rows.mass)
         with jax.enable_x64(True):
             model = self._start(rows, check_random_state(self.random_state)) if first else self._current_model()
-            self._frame = rows.frame_for(_components(model), getattr(self, "_frame", None))
-            model, seen = online_em_step(model, rows.batches(self._frame), rate)
+            frame = rows.frame_for(_components(model), None if first else frame_of(model))
+            model, seen = online_em_step(model, rows.batches(frame), rate)
             model = jax.tree.map(np.asarray, model)
         self._check_sound(model, float(seen.log_likelihood))
         self._keep(model)
@@ -394,7 +394,7 @@ class Estimator(DensityMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("_built", "_checked", "_frame")}
+        return {name: value for name, value in state.items() if name not in ("_built", "_checked")}
 
     def _ask(self, X: Any, question: Callable[[Any, Batch], Any]) -> np.ndarray:
         rows, answers = self._answers(X, None, question)

@@ -17,7 +17,7 @@ from kullback.estimators._columns import (
     plain_components,
     shape_of,
 )
-from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureEstimator
+from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureEstimator, normalized
 from kullback.estimators._rows import Rows
 from kullback.models import Mixture as MixtureModel
 
@@ -56,7 +56,7 @@ class FamilyMixture(MixtureEstimator):
         for name, leaf, value in zip(self._names(plain), leaves, values, strict=True):
             if np.shape(leaf) != value.shape:
                 raise ValueError(f"{name} has shape {value.shape}: it must be {np.shape(leaf)}.")
-        return self._mixture(weights / weights.sum(), jax.tree.unflatten(tree, values))
+        return self._mixture(normalized(weights), jax.tree.unflatten(tree, values))
 
     @abc.abstractmethod
     def _mixture(self, weights: np.ndarray, components: Any) -> MixtureModel:

@@ -26,7 +26,7 @@ def save_estimator(estimator: Any, path: str | Path) -> None:
     header["attributes"] = {
         name: _put(f"attributes.{name}", value, arrays)
         for name, value in vars(estimator).items()
-        if name.endswith("_") and not name.startswith("_")
+        if name.endswith("_") and not name.startswith("_") and name not in estimator._derived
     }
     content = save(arrays, metadata={"format": FORMAT, "header": json.dumps(header)})
     path = Path(path)
@@ -65,6 +65,14 @@ def load_estimator(path: str | Path) -> Any:
     kind = header.get("kind")
     if kind not in estimators.SAVED or not all(isinstance(header.get(k), dict) for k in ("parameters", "attributes")):
         raise ValueError(f"{path} holds a {kind!r}: this version of kullback knows no such model.")
+    named = {
+        f"{group}.{name}"
+        for group in ("parameters", "attributes")
+        for name, value in header[group].items()
+        if isinstance(value, dict) and "tensor" in value
+    }
+    if named != set(arrays):
+        raise ValueError(f"{path} is damaged: its arrays are not those that its header names.")
     for name, array in arrays.items():
         if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
             raise ValueError(f"{path} is damaged: {name} has entries that are not finite.")
@@ -72,7 +80,7 @@ def load_estimator(path: str | Path) -> Any:
         estimator = getattr(estimators, kind)(**_get("parameters", header["parameters"], arrays))
         estimator._validate_params()
         for name, value in _get("attributes", header["attributes"], arrays).items():
-            if not name.endswith("_"):
+            if not name.endswith("_") or name in estimator._derived:
                 raise ValueError(f"{name} is not the name of an attribute_.")
             setattr(estimator, name, value)
         _check_attributes(estimator)

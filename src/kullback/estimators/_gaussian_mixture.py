@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kullback.estimators._estimator import COLLAPSED
-from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureEstimator
+from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureEstimator, normalized
 from kullback.estimators._rows import Rows
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.models import Mixture
@@ -137,7 +137,7 @@ class GaussianMixture(MixtureEstimator):
                 components = DiagonalGaussian(means, covariances)
             case _:
                 components = SphericalGaussian(means, covariances)
-        return Mixture(weights / weights.sum(), components, self.temperature, self._tied)
+        return Mixture(normalized(weights), components, self.temperature, self._tied)
 
     @property
     def _tied(self) -> tuple[str, ...]:

@@ -95,6 +95,12 @@ class MixtureEstimator(Estimator):
         check_is_fitted(self, "weights_")
 
 
+def normalized(weights: np.ndarray) -> np.ndarray:
+    """Return weights that sum to 1; those that do so already keep every bit."""
+    total = weights.sum()
+    return weights if abs(total - 1) < 1e-12 else weights / total
+
+
 @sized_jit
 def _posterior(model: Any, batch: Batch) -> Any:
     return model.posterior(batch)

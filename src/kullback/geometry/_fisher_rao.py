@@ -8,7 +8,7 @@ Each family here is a known space in other clothes:
 - DiagonalGaussian: each (μᵢ/√2, σᵢ) goes to a hyperbolic half-plane, √2 times as large
 - Gaussian: see `_gaussian_geodesic`; between equal means it is the space of positive definite matrices, with
   d² = ½ Σ log² λᵢ for the eigenvalues λᵢ of Σ_p⁻¹Σ_q
-- Product: the product of the spaces of its parts
+- Product and Independent: the product of the spaces of the parts or columns
 
 Velocities are flat vectors in the order of the source coordinates.
 """
@@ -28,6 +28,7 @@ from kullback.families import (
     Exponential,
     ExponentialFamily,
     Gaussian,
+    Independent,
     Multinomial,
     Poisson,
     Product,
@@ -323,3 +324,19 @@ def _(p: Product, q: Product) -> Array:
 @_square_distance.register(Product)
 def _(p: Product, q: Product) -> Array:
     return functools.reduce(jnp.add, [_square_distance(a, b) for a, b in zip(p.parts, q.parts, strict=True)])
+
+
+@_exponential.register(Independent)
+def _(p: Independent, velocity: Array) -> Independent:
+    return Independent(_exponential(p.columns, velocity.reshape(*velocity.shape[:-1], *p.event_shape, -1)))
+
+
+@_logarithm.register(Independent)
+def _(p: Independent, q: Independent) -> Array:
+    velocity = _logarithm(p.columns, q.columns)
+    return velocity.reshape(*velocity.shape[:-2], -1)
+
+
+@_square_distance.register(Independent)
+def _(p: Independent, q: Independent) -> Array:
+    return jnp.sum(_square_distance(p.columns, q.columns), axis=-1)

@@ -18,6 +18,7 @@ from kullback.families import (
     ExponentialFamily,
     Gamma,
     Gaussian,
+    Independent,
     Ising,
     Multinomial,
     Poisson,
@@ -132,3 +133,8 @@ def _(p: Product, velocity: Array) -> Product:
     cuts = np.cumsum([part.size for part in p.parts])[:-1]
     pieces = zip(p.parts, jnp.split(velocity, cuts, axis=-1), strict=True)
     return Product([_retract(part, piece) for part, piece in pieces])
+
+
+@_retract.register(Independent)
+def _(p: Independent, velocity: Array) -> Independent:
+    return Independent(_retract(p.columns, velocity.reshape(*velocity.shape[:-1], *p.event_shape, -1)))

@@ -11,7 +11,7 @@ tangent.
 """
 
 from kullback.learning._combine import combine, shares
-from kullback.learning._em import em, em_step, merged, nearest
+from kullback.learning._em import em, em_step, expected, merged, nearest
 from kullback.learning._natural_gradient_em import natural_gradient_em_step
 from kullback.learning._online_em import decaying_rate, online_em, online_em_step
 from kullback.learning._report import Report
@@ -24,6 +24,7 @@ __all__ = [
     "decaying_rate",
     "em",
     "em_step",
+    "expected",
     "merged",
     "natural_gradient_em_step",
     "nearest",

@@ -65,6 +65,6 @@ def merged(one: Any, other: Any) -> Any:
 
 
 @jax.jit
-def nearest(model: Any, statistics: Any, prior: Any) -> tuple[Any, Report]:
+def nearest(model: Any, statistics: Any, prior: Any = None) -> tuple[Any, Report]:
     """M-step: the model with these statistics."""
     return model.maximize(statistics, prior), report(statistics)
