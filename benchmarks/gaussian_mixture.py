@@ -14,7 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture as Theirs
-from threadpoolctl import threadpool_limits
 
 from benchmarks._timing import Figure, Row, best_of, seconds
 from kullback import GaussianMixture
@@ -63,13 +62,7 @@ def _against_sklearn(kind: str, rows: int, columns: int, components: int, target
         return Theirs(components, covariance_type=kind, max_iter=iterations, tol=0, **start).fit(X)
 
     np.testing.assert_allclose(quietly(ours, 1).means_, quietly(theirs, 1).means_, rtol=1e-6, atol=1e-6)
-    few = _quicker_threads(theirs)
-
-    def theirs_quicker(iterations: int) -> Any:
-        with threadpool_limits(few, "blas"):
-            return theirs(iterations)
-
-    mine, peer = ours_and_theirs(rounds, ours, theirs_quicker)
+    mine, peer = ours_and_theirs(rounds, ours, theirs)
     what = f"EM iteration, {kind}, {rows:,} × {columns} × {components}"
     ratio = statistics.median(b / a for a, b in zip(mine, peer, strict=True))
     return Row(what, PEER, statistics.median(peer), statistics.median(mine), target, ratio)
@@ -107,16 +100,6 @@ def ours_and_theirs(rounds: int, *fits: Callable[[int], Any]) -> list[list[float
 def _per_iteration(fit: Callable[[int], Any], upto: int) -> float:
     short, long = seconds(lambda: quietly(fit, 1)), seconds(lambda: quietly(fit, upto))
     return max(long - short, 1e-9) / (upto - 1)
-
-
-def _quicker_threads(fit: Callable[[int], Any]) -> int | None:
-    """Return how many threads BLAS is best given: one, or as many as it likes."""
-    times = {}
-    for few in (1, None):
-        with threadpool_limits(few, "blas"):
-            times[few] = seconds(lambda: quietly(fit, 2))
-        time.sleep(PAUSE)
-    return min(times, key=lambda few: times[few])
 
 
 def quietly(function: Callable[..., Any], *args: Any) -> Any:

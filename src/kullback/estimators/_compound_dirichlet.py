@@ -35,7 +35,7 @@ class CompoundDirichlet(Estimator):
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = np.array([rng.multinomial(50, rng.dirichlet([2.0, 5.0, 1.0])) for _ in range(1000)])
-    >>> CompoundDirichlet(tol=1e-7, max_iter=1000).fit(X).concentration_.round(0).tolist()
+    >>> CompoundDirichlet().fit(X).concentration_.round(0).tolist()
     [2.0, 5.0, 1.0]
 
     """
@@ -52,8 +52,8 @@ class CompoundDirichlet(Estimator):
     def __init__(
         self,
         *,
-        tol: float = 1e-5,
-        max_iter: int = 1000,
+        tol: float = 1e-7,
+        max_iter: int = 2000,
         random_state: Any = None,
         verbose: int = 0,
         rate: Any = None,

@@ -186,7 +186,7 @@ class Estimator(DensityMixin, BaseEstimator):
         with jax.enable_x64(True):
             model = self._start(rows, check_random_state(self.random_state)) if first else self._current_model()
             frame = rows.frame_for(_components(model), None if first else frame_of(model))
-            model, seen = online_em_step(model, rows.batches(frame), rate)
+            model, seen = online_em_step(model, [batch for _, batch in rows.placed(frame)], rate)
             model = jax.tree.map(np.asarray, model)
         self._check_sound(model, float(seen.log_likelihood))
         self._keep(model)

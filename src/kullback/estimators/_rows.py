@@ -4,6 +4,9 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from kullback.families import Batch, Frame
@@ -25,6 +28,7 @@ class Rows:
 
     def __init__(self, X: np.ndarray, weight: np.ndarray | None = None, width: float = 0.0):
         self.X, self.weight, self.width = X, weight, float(width)
+        self._only: Batch | None = None
         # most tables lack nothing: their sum says so without a table of answers
         with np.errstate(over="ignore", invalid="ignore"):
             self.missing = bool(np.issubdtype(X.dtype, np.floating) and np.isnan(np.sum(X)) and _any_nan(X))
@@ -45,9 +49,14 @@ class Rows:
             yield here, values, None if self.weight is None else self.weight[here]
 
     def batches(self, frame: Frame | None = None) -> Iterator[Batch]:
-        """Yield padded batches."""
-        for _, batch in self.placed(frame):
-            yield batch
+        """Yield padded batches. A table of one chunk is handed over once, for all iterations; call it in 64 bits."""
+        if len(self.X) > CHUNK:
+            for _, batch in self.placed(frame):
+                yield batch
+            return
+        if self._only is None:
+            self._only = jax.tree.map(jnp.asarray, next(iter(self.placed()))[1])
+        yield eqx.tree_at(lambda batch: batch.frame, self._only, frame, is_leaf=lambda leaf: leaf is None)
 
     def placed(self, frame: Frame | None = None) -> Iterator[tuple[slice, Batch]]:
         """Yield the places of padded batches, and the batches."""
