@@ -175,7 +175,7 @@ class FactorAnalysis(FactorEstimator):
     n_components : int or None
         The number of factors, less than the number of columns. None is one less than the covariance's rank.
     tol, max_iter, random_state, verbose, rate
-        As in `GaussianMixture`.
+        As in `GaussianMixture`. The likelihood of factors climbs slowly: a smaller `tol` goes farther.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class FactorAnalysis(FactorEstimator):
         self,
         n_components: int | None = None,
         *,
-        tol: float = 1e-6,
+        tol: float = 1e-3,
         max_iter: int = 1000,
         random_state: Any = None,
         verbose: int = 0,

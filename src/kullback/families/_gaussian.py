@@ -295,7 +295,8 @@ class Gaussian(ExponentialFamily):
 def _entries(n: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Row and column of each entry of the matrix part: the diagonal first, then i < j."""
     i, j = pairs(n)
-    return np.concatenate([np.arange(n), i]), np.concatenate([np.arange(n), j])
+    diagonal = np.arange(n, dtype=np.int32)
+    return np.concatenate([diagonal, i]), np.concatenate([diagonal, j])
 
 
 def _multiplicity(like: Float[Array, "*batch n n"]) -> Float[Array, " s"]:

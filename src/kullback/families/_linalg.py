@@ -127,8 +127,12 @@ def outer(vector: Float[Numeric, "*batch n"]) -> Float[Array, "*batch n n"]:
 
 @functools.cache
 def pairs(n: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the index pairs i < j in lexicographic order."""
-    return np.triu_indices(n, 1)
+    """Return the index pairs i < j in lexicographic order.
+
+    They are 32 bits wide: JAX trips over an array of 64-bit indices that was used in its 32-bit mode before.
+    """
+    i, j = np.triu_indices(n, 1)
+    return i.astype(np.int32), j.astype(np.int32)
 
 
 def dimension(size: int) -> int:
@@ -146,7 +150,7 @@ def pack(vector: Any, matrix: Any, off_diagonal: float = 1.0) -> Float[Array, "*
     n = matrix.shape[-1]
     # one gather from the flat matrix: much quicker than two from the square one
     flat = matrix.reshape(*matrix.shape[:-2], n * n)
-    chosen = flat[..., np.concatenate([np.arange(n) * (n + 1), i * n + j])]
+    chosen = flat[..., np.concatenate([np.arange(n) * (n + 1), i * n + j]).astype(np.int32)]
     scale = np.concatenate([np.ones(n), np.full(len(i), off_diagonal)])
     return jnp.concatenate([jnp.asarray(vector), chosen * jnp.asarray(scale, matrix.dtype)], axis=-1)
 
@@ -155,7 +159,7 @@ def unpack(flat: Any, off_diagonal: float = 1.0) -> tuple[Float[Array, "*batch n
     """Undo `pack`."""
     flat = jnp.asarray(flat)
     n = dimension(flat.shape[-1])
-    position = np.zeros((n, n), dtype=int)
+    position = np.zeros((n, n), dtype=np.int32)
     i, j = pairs(n)
     position[np.arange(n), np.arange(n)] = n + np.arange(n)
     position[i, j] = position[j, i] = 2 * n + np.arange(len(i))
