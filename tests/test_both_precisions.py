@@ -26,7 +26,7 @@ def step(model, x):
 def visit(width):
     for m in members:
         assert m.natural.dtype == m.fisher("natural").dtype == width, m
-        assert m.statistics(np.ones((2, *m.event_shape), width)).dtype == width
+        assert jax.jit(lambda x: m.statistics(x))(np.ones((2, *m.event_shape), width)).dtype == width
         assert type(m).from_natural(m.natural, **dict(m.kind.structure)).source.dtype == width
     for model in models:
         x = model.sample(jax.random.key(0), (8,))
