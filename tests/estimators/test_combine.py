@@ -155,3 +155,11 @@ def test_relative_entropy_of_fits():
         kullback.relative_entropy(a, b, of="both")
     with pytest.raises(ValueError, match="for mixtures"):
         kullback.relative_entropy(Poisson(1.0), Poisson(2.0), of="bound")
+
+
+def test_a_fit_of_no_weight_says_nothing():
+    fits = [GaussianMixture(3, random_state=seed, max_iter=2).fit(part) for seed, part in enumerate((X[:75], X[75:]))]
+    alone = kullback.combine(fits, weights=[0, 1])
+    order = np.argmin(np.linalg.norm(alone.means_[:, None] - fits[1].means_, axis=-1), axis=0)
+    np.testing.assert_allclose(alone.means_[order], fits[1].means_, rtol=1e-10)
+    assert np.isfinite(alone.weights_).all()

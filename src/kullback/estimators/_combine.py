@@ -79,13 +79,14 @@ def _nearest(models: list[Any], weights: Any, align: bool, n_components: int | N
     if not isinstance(models[0], Mixture) or not align:
         return learning.combine(models, weights, align)
     alpha = np.asarray(learning.shares(weights, len(models)))
+    models, alpha = [model for model, a in zip(models, alpha, strict=True) if a > 0], alpha[alpha > 0]
     few = len(models[0].weights) if n_components is None else n_components
     random = check_random_state(random_state)
     if all(len(model.weights) == few for model in models):
         lined_up = [model.aligned_to(models[0]) for model in models]
         if few == 1 or _all_near(lined_up):
             return learning.combine(lined_up, alpha, align=False)
-        stand_in = _stand_in(models, alpha, random)
+        stand_in = _stand_in(models, random)
         if stand_in is not None:
             return agreeing(models, alpha, stand_in, _NEAR)
     return _reduced(models, alpha, few, random)
@@ -102,12 +103,12 @@ def _both_ways(a: Any, others: Any) -> Any:
     return there + jax.vmap(relative_entropy, (0, None))(others, a)
 
 
-def _stand_in(models: list[Mixture], alpha: np.ndarray, random: np.random.RandomState) -> int | None:
+def _stand_in(models: list[Mixture], random: np.random.RandomState) -> int | None:
     """Return the input of least entropy whose points could have been the data of all others, if there is one."""
     found: list[tuple[float, int]] = []
     for place, model in enumerate(models):
         points = Batch(np.asarray(model.sample(jax.random.key(random.randint(2**31)), (_DRAWS,))))
-        moved = [float(_moved(other, points)) for m, other in enumerate(models) if m != place and alpha[m] > 0]
+        moved = [float(_moved(other, points)) for m, other in enumerate(models) if m != place]
         if all(distance < _STAYS for distance in moved):
             found.append((float(_score(model, points)), place))
     return max(found)[1] if found else None

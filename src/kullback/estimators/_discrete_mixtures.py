@@ -11,7 +11,20 @@ from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS
 from kullback.models import Mixture as MixtureModel
 
 
-class BernoulliMixture(FamilyMixture):
+class DiscreteMixture(FamilyMixture):
+    """A mixture of independent columns of one discrete family."""
+
+    _width = 0.0
+
+    def _mixture(self, weights: np.ndarray, components: Any) -> MixtureModel:
+        return MixtureModel(weights, components, self.temperature)
+
+    @classmethod
+    def _parameters_of(cls, model: MixtureModel) -> dict[str, Any]:
+        return {"n_components": len(model.weights), "temperature": model.temperature}
+
+
+class BernoulliMixture(DiscreteMixture):
     """A mixture of independent coins, for tables of yes and no.
 
     Parameters
@@ -70,20 +83,12 @@ class BernoulliMixture(FamilyMixture):
         self.temperature = temperature
 
     _families = "bernoulli"
-    _width = 0.0
 
     def _entries(self, X: np.ndarray) -> np.ndarray:
         return X if self.binarize is None else np.where(np.isnan(X), X, (self.binarize < X).astype(X.dtype))
 
-    def _mixture(self, weights: np.ndarray, components: Any) -> MixtureModel:
-        return MixtureModel(weights, components, self.temperature)
 
-    @classmethod
-    def _parameters_of(cls, model: MixtureModel) -> dict[str, Any]:
-        return {"n_components": len(model.weights), "temperature": model.temperature}
-
-
-class PoissonMixture(FamilyMixture):
+class PoissonMixture(DiscreteMixture):
     """A mixture of independent counts.
 
     Parameters
@@ -138,23 +143,15 @@ class PoissonMixture(FamilyMixture):
         self.temperature = temperature
 
     _families = "poisson"
-    _width = 0.0
 
     def _entries(self, X: np.ndarray) -> np.ndarray:
         return X
-
-    def _mixture(self, weights: np.ndarray, components: Any) -> MixtureModel:
-        return MixtureModel(weights, components, self.temperature)
-
-    @classmethod
-    def _parameters_of(cls, model: MixtureModel) -> dict[str, Any]:
-        return {"n_components": len(model.weights), "temperature": model.temperature}
 
     def __sklearn_tags__(self) -> Any:
         return _whole_numbers(super().__sklearn_tags__())
 
 
-class CategoricalMixture(FamilyMixture):
+class CategoricalMixture(DiscreteMixture):
     """A mixture of independent categories, numbered from 0.
 
     Parameters
@@ -208,17 +205,9 @@ class CategoricalMixture(FamilyMixture):
         self.temperature = temperature
 
     _families = "categorical"
-    _width = 0.0
 
     def _entries(self, X: np.ndarray) -> np.ndarray:
         return X
-
-    def _mixture(self, weights: np.ndarray, components: Any) -> MixtureModel:
-        return MixtureModel(weights, components, self.temperature)
-
-    @classmethod
-    def _parameters_of(cls, model: MixtureModel) -> dict[str, Any]:
-        return {"n_components": len(model.weights), "temperature": model.temperature}
 
     def __sklearn_tags__(self) -> Any:
         return _whole_numbers(super().__sklearn_tags__())

@@ -17,18 +17,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from kullback.estimators._file import load_estimator, save_estimator
 from kullback.estimators._progress import Progress
 from kullback.estimators._rows import Rows, frame_of
+from kullback.estimators._sound import check_sound
 from kullback.estimators._stream import check_stream, enough_to_start
-from kullback.families import Batch, DiagonalGaussian, Gaussian, SphericalGaussian
+from kullback.families import Batch
 from kullback.learning import decaying_rate, em_step, online_em_step, sized_jit
-
-COLLAPSED = (  # scikit-learn's words
-    "Fitting the mixture model failed because some components have ill-defined empirical covariance (for instance "
-    "caused by singleton or collapsed samples). Try to decrease the number of components, increase reg_covar, or "
-    "scale the input data."
-)
-BROKEN = (
-    "Fitting the model failed because its parameters are no longer finite: scale the input data, or start elsewhere."
-)
 
 
 class Fitted(NamedTuple):
@@ -360,12 +352,7 @@ class Estimator(DensityMixin, BaseEstimator):
         return float(value)
 
     def _check_sound(self, model: Any, log_likelihood: float) -> None:
-        if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(model)):
-            raise ValueError(BROKEN)
-        if not all(_definite(part, self._width) for part in _gaussians(model)):
-            raise ValueError(COLLAPSED)
-        if not log_likelihood < np.inf:
-            raise ValueError(BROKEN)
+        check_sound(model, log_likelihood, self._width)
 
     def _keep(self, model: Any) -> None:
         """Hold the model as attributes_."""
@@ -381,14 +368,15 @@ class Estimator(DensityMixin, BaseEstimator):
         model, attributes, settings = getattr(self, "_built", (None, {}, None))
         kept = {id(value) for name, value in attributes.items() if getattr(self, name, None) is value}
         same = model is not None and all(id(leaf) in kept for leaf in jax.tree.leaves(model))
-        return model if same and settings == self._settings() else self.to_model()
+        return model if same and _alike(settings, self._settings()) else self.to_model()
 
     def _settings(self) -> list[Any]:
-        return [id(value) for name, value in sorted(vars(self).items()) if name[0] != "_" and name[-1] != "_"]
+        """Return the parameters as they are now; holding them keeps another value from taking their place."""
+        return [value for name, value in sorted(vars(self).items()) if name[0] != "_" and name[-1] != "_"]
 
     def _validate_once(self) -> None:
         """Check the parameters if they are not those that were checked last."""
-        if getattr(self, "_checked", None) != self._settings():
+        if not _alike(getattr(self, "_checked", None), self._settings()):
             self._validate_params()
             self._checked = self._settings()
 
@@ -431,34 +419,12 @@ class Estimator(DensityMixin, BaseEstimator):
             return jax.tree.map(lambda leaf: np.asarray(leaf)[:n_samples], drawn)
 
 
+def _alike(one: list[Any] | None, other: list[Any]) -> bool:
+    return one is not None and len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+
+
 def _components(model: Any) -> Any:
     return getattr(model, "components", model)
-
-
-def _gaussians(model: Any) -> list[Any]:
-    """Return the Gaussians among the parts of a model: what can collapse."""
-    kinds = (Gaussian, DiagonalGaussian, SphericalGaussian)
-    parts = jax.tree.leaves(model, is_leaf=lambda part: isinstance(part, kinds))
-    return [part for part in parts if isinstance(part, kinds)]
-
-
-def _definite(part: Any, width: float) -> bool:
-    """Whether variances are more than rounding, seen from the scale of each column: what a density needs."""
-    rounding = np.square(4 * np.finfo(float).eps * np.asarray(part.mean)) if width == 0 else np.zeros(1)
-    full = isinstance(part, Gaussian)
-    covariance = np.asarray(part.covariance if full else part.variance)
-    variance = np.diagonal(covariance, axis1=-2, axis2=-1) if full else covariance
-    if not (variance > (rounding.mean(axis=-1) if isinstance(part, SphericalGaussian) else rounding)).all():
-        return False
-    if not full:
-        return True
-    scale = np.sqrt(variance)
-    try:
-        factor = np.linalg.cholesky(covariance / (scale[..., :, None] * scale[..., None, :]))
-    except np.linalg.LinAlgError:
-        return False
-    pivots = np.square(np.diagonal(factor, axis1=-2, axis2=-1))
-    return bool((pivots > np.finfo(float).eps * pivots.shape[-1]).all())
 
 
 @sized_jit

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kullback.estimators._estimator import COLLAPSED
 from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureEstimator, normalized
 from kullback.estimators._rows import Rows
+from kullback.estimators._sound import COLLAPSED
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.models import Mixture
 

@@ -1,0 +1,53 @@
+"""What a fitted model must be: finite, and with variances that are more than rounding."""
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
+
+COLLAPSED = (  # scikit-learn's words
+    "Fitting the mixture model failed because some components have ill-defined empirical covariance (for instance "
+    "caused by singleton or collapsed samples). Try to decrease the number of components, increase reg_covar, or "
+    "scale the input data."
+)
+BROKEN = (
+    "Fitting the model failed because its parameters are no longer finite: scale the input data, or start elsewhere."
+)
+
+
+def check_sound(model: Any, log_likelihood: float, width: float) -> None:
+    """Raise unless every parameter is finite, every Gaussian has a density, and the likelihood is a number."""
+    if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(model)):
+        raise ValueError(BROKEN)
+    if not all(_definite(part, width) for part in _gaussians(model)):
+        raise ValueError(COLLAPSED)
+    if not log_likelihood < np.inf:
+        raise ValueError(BROKEN)
+
+
+def _gaussians(model: Any) -> list[Any]:
+    """Return the Gaussians among the parts of a model: what can collapse."""
+    kinds = (Gaussian, DiagonalGaussian, SphericalGaussian)
+    parts = jax.tree.leaves(model, is_leaf=lambda part: isinstance(part, kinds))
+    return [part for part in parts if isinstance(part, kinds)]
+
+
+def _definite(part: Any, width: float) -> bool:
+    """Whether variances are more than rounding, seen from the scale of each column: what a density needs."""
+    rounding = np.square(4 * np.finfo(float).eps * np.asarray(part.mean)) if width == 0 else np.zeros(1)
+    full = isinstance(part, Gaussian)
+    covariance = np.asarray(part.covariance if full else part.variance)
+    variance = np.diagonal(covariance, axis1=-2, axis2=-1) if full else covariance
+    if not (variance > (rounding.mean(axis=-1) if isinstance(part, SphericalGaussian) else rounding)).all():
+        return False
+    if not full:
+        return True
+    scale = np.sqrt(variance)
+    try:
+        factor = np.linalg.cholesky(covariance / (scale[..., :, None] * scale[..., None, :]))
+    except np.linalg.LinAlgError:
+        return False
+    pivots = np.square(np.diagonal(factor, axis1=-2, axis2=-1))
+    return bool((pivots > np.finfo(float).eps * pivots.shape[-1]).all())
