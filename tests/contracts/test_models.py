@@ -93,7 +93,7 @@ def test_online_em_with_rate_zero_stays(case):
 
 def test_a_step_of_online_em_is_the_nearest_to_the_data_and_to_the_model(case):
     start, batch, rate = case.other, case.batch, 0.3
-    found, _ = online_em_step(start, batch, jnp.asarray(rate))
+    found, _, _ = online_em_step(start, batch, jnp.asarray(rate))
     data, inertia = expected(start, batch), own(start, np.float64(ROWS))
     strays = case.v[ROWS : ROWS + 250].reshape(5, 50, *case.v.shape[1:])
 

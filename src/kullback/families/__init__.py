@@ -1,12 +1,13 @@
 """Exponential families in three coordinate systems: source, natural and expectation."""
 
-from kullback.families._batch import Batch, Extent, Frame, by_blocks
+from kullback.families._batch import Batch, Frame, by_blocks
 from kullback.families._bernoulli import Bernoulli
 from kullback.families._beta import Beta
 from kullback.families._categorical import Categorical
 from kullback.families._diagonal_gaussian import DiagonalGaussian
 from kullback.families._dirichlet import Dirichlet
 from kullback.families._exponential import Exponential
+from kullback.families._extent import Extent, Steps
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
 from kullback.families._gamma import Gamma
 from kullback.families._gaussian import Gaussian
@@ -68,6 +69,7 @@ __all__ = [
     "ProductStatistics",
     "SphericalGaussian",
     "Statistics",
+    "Steps",
     "VonMises",
     "by_blocks",
 ]

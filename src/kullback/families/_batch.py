@@ -9,30 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 
+from kullback.families._extent import Extent, Steps, as_float
 from kullback.families._types import Numeric
 
 Merged = TypeVar("Merged")
 
 #: Numbers that are worked on at once. Statistics of blocks merge, so a long batch needs the memory of a short one.
 _AT_ONCE = 2**20
-
-
-def as_float(value: Any) -> Float[Array, "..."]:
-    """Return an array of floating numbers: of the type it has, or JAX's default for others."""
-    array = jnp.asarray(value)
-    return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float)
-
-
-class Extent(eqx.Module):
-    """How much data there is, never what it says: what a model needs to know to answer for its own statistics.
-
-    `mass` is the total weight, one number or one for each member of a batched model.
-    """
-
-    mass: Float[Numeric, "*batch"]
-
-    def __init__(self, mass: Any = 1.0):
-        self.mass = as_float(mass)
 
 
 class Frame(eqx.Module):
@@ -53,7 +36,8 @@ class Batch(eqx.Module):
     responsibilities of a mixture). `width` is the variance of a data point itself: N(v, width·I) in place of
     the Dirac at v. It enters the statistics of Gaussian families and nothing else. `observed` says which entries are
     there; what is missing is marginalized, exactly. It is None when nothing is missing: another tree of arrays, hence
-    another compiled function, hence no cost.
+    another compiled function, hence no cost. `steps` says how rows follow each other in time, for models that have one;
+    it is None for independent points.
     """
 
     values: Num[Numeric, "rows ..."]
@@ -61,9 +45,16 @@ class Batch(eqx.Module):
     width: Float[Numeric, ""]
     observed: Bool[Numeric, "rows ..."] | None
     frame: Frame | None
+    steps: Steps | None
 
     def __init__(
-        self, values: Any, weight: Any = None, width: Any = 0.0, observed: Any = None, frame: Frame | None = None
+        self,
+        values: Any,
+        weight: Any = None,
+        width: Any = 0.0,
+        observed: Any = None,
+        frame: Frame | None = None,
+        steps: Steps | None = None,
     ):
         # NumPy arrays stay NumPy: a batch made outside of `jax.enable_x64(True)` loses nothing when it is used inside
         values = values if isinstance(values, (np.ndarray, jax.Array)) else jnp.asarray(values)
@@ -72,6 +63,7 @@ class Batch(eqx.Module):
         self.width = xp.asarray(width, dtype) if isinstance(width, float) else jnp.asarray(width, dtype)
         self.observed = None if observed is None else xp.asarray(observed, bool)
         self.frame = frame
+        self.steps = steps
         if self.observed is not None:
             values = xp.where(self.observed, values, 0)
         if weight is None:
@@ -88,8 +80,16 @@ class Batch(eqx.Module):
 
     @property
     def extent(self) -> Extent:
-        """The total weight."""
-        return Extent(jnp.sum(self.weight, axis=0))
+        """The total weight of what counts, and how it follows in time."""
+        if self.steps is None:
+            return Extent(jnp.sum(self.weight, axis=0))
+        return Extent(jnp.sum(self.counted, axis=0), self.steps, self.weight)
+
+    @property
+    def counted(self) -> Float[Array, "rows *batch"]:
+        """The weight of each row; rows that are only looked at ahead of their time have none yet."""
+        weight = jnp.asarray(self.weight)
+        return weight if self.steps is None else jnp.where(self.steps.ahead, 0, weight)
 
     def weighted(self, weight: Float[Numeric, "rows *batch"]) -> "Batch":
         """Return the same points under other weights."""
@@ -98,9 +98,9 @@ class Batch(eqx.Module):
     def columns(self, values: Num[Numeric, "rows ..."], observed: Any) -> "Batch":
         """Return other columns of the same rows."""
         return eqx.tree_at(
-            lambda batch: (batch.values, batch.observed, batch.frame),
+            lambda batch: (batch.values, batch.observed, batch.frame, batch.steps),
             self,
-            (jnp.asarray(values), observed, None),
+            (jnp.asarray(values), observed, None, None),
             is_leaf=lambda leaf: leaf is None,
         )
 

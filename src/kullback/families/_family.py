@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.families._batch import Batch, Extent
+from kullback.families._batch import Batch
 from kullback.families._check import check_finite, check_ndim
+from kullback.families._extent import Extent
 from kullback.families._model import ClosedFormModel
 from kullback.families._statistics import Statistics
 from kullback.families._types import Numeric, as_parameter
@@ -231,7 +232,7 @@ class ExponentialFamily(ClosedFormModel):
         A prior is the statistics of data that was never seen. A member without mass stays as it is.
         """
         if prior is not None:
-            statistics = statistics.merge(prior)
+            statistics = prior.added_to(statistics)
         return self._kept_where_empty(statistics.mass, self._nearest(statistics))
 
     def _kept_where_empty(self, mass: Float[Numeric, "*batch"], nearest: Self) -> Self:

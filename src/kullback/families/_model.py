@@ -6,7 +6,8 @@ from typing import Any, Self
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from kullback.families._batch import Batch, Extent
+from kullback.families._batch import Batch
+from kullback.families._extent import Extent
 
 
 class ClosedFormModel(eqx.Module):
@@ -19,18 +20,26 @@ class ClosedFormModel(eqx.Module):
 
     @abc.abstractmethod
     def expected_statistics(self, batch: Batch, carry: Any = None) -> tuple[Any, Any]:
-        """Return the statistics under p(h | v, Θ), what the data says (E-step), and what the next batch carries on."""
+        """Return the statistics under p(h | v, Θ), what the data says (E-step), and what the next batch carries on.
+
+        The carry is what is known of the hidden state after the last row that counts. Given to the next batch, whose
+        first row does not begin a sequence, it takes the place of the past. Models without time carry None.
+        """
 
     @abc.abstractmethod
     def own_statistics(self, like: Extent) -> Any:
-        """Return the statistics under p(h, v | Θ), what the model itself expects of as much data (inertia)."""
+        """Return the statistics under p(h, v | Θ), what the model itself expects of as much data (inertia).
+
+        For models with time, `like` has the steps of the data; without them each point is a sequence of its own. Data
+        that continues an earlier batch starts from `like.carry`, not from the model's initial distribution.
+        """
 
     @abc.abstractmethod
     def maximize(self, statistics: Any, prior: Any = None) -> Self:
         """Return the model nearest to the data: the one with these statistics (M-step).
 
-        A prior is the statistics of data that was never seen: it is merged with the others for this one model,
-        never with what is kept or sent. A member without mass stays as it is.
+        A prior is the statistics of data that was never seen, or anything else with `added_to(statistics)`: it is added
+        for this one model, never to what is kept or sent. A member without mass stays as it is.
         """
 
     @abc.abstractmethod

@@ -33,6 +33,10 @@ class Statistics(eqx.Module):
     def scale(self, weight: Float[Numeric, "*batch"] | float) -> Self:
         """Return the same averages with `weight` times the mass."""
 
+    def added_to(self, data: Self) -> Self:
+        """Return the data with these beside it, as a prior: what was never seen counts like what was."""
+        return data.merge(self)
+
 
 def share(first: Float[Numeric, "*batch"], second: Float[Numeric, "*batch"]) -> Float[Array, "*batch"]:
     """Return the second mass as a fraction of the sum; 0 where there is no mass at all."""

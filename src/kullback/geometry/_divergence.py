@@ -26,10 +26,12 @@ def check_same_kind(p: ExponentialFamily, q: ExponentialFamily) -> None:
         raise ValueError(f"p and q must be of one family: p is a {p.kind}, q is a {q.kind}.")
 
 
-def relative_entropy(p: Any, q: Any) -> Float[Array, "*batch"]:
+def relative_entropy(p: Any, q: Any, like: Extent | None = None) -> Float[Array, "*batch"]:
     """D(p, q) = E_p[log p/q], in nats: exact, zero if and only if p and q are equal.
 
-    For models with hidden variables it is the relative entropy of the joints p(h, v), by two cross-entropies.
+    For models with hidden variables it is the relative entropy of the joints p(h, v), by two cross-entropies. `like`
+    says how much data it is over, one point by default: for models with time, `Extent.of_lengths(100)` is a sequence of
+    100 steps.
 
     >>> from kullback.families import Poisson
     >>> round(float(relative_entropy(Poisson(rate=2.0), Poisson(rate=3.0))), 4)
@@ -39,7 +41,7 @@ def relative_entropy(p: Any, q: Any) -> Float[Array, "*batch"]:
         check_same_kind(p, q)
         return p.relative_entropy(q)
     if isinstance(p, ClosedFormModel) and type(p) is type(q):
-        own = p.own_statistics(Extent())
+        own = p.own_statistics(Extent() if like is None else like)
         return q.cross_entropy(own) - p.cross_entropy(own)
     raise ValueError(f"p and q must be of one family or model: p is a {type(p).__name__}, q is a {type(q).__name__}.")
 

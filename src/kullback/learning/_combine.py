@@ -12,10 +12,12 @@ from kullback.families import ClosedFormModel, Extent
 Model = TypeVar("Model", bound=ClosedFormModel)
 
 
-def combine(models: Sequence[Model], weights: Any = None, align: bool = True) -> Model:
+def combine(models: Sequence[Model], weights: Any = None, align: bool = True, like: Extent | None = None) -> Model:
     """Return argmin Σ α_m D(Θ_m, Θ): the model with the average of the models' own statistics.
 
-    Hidden labels have no names: with `align` all models are lined up with the first before they are averaged.
+    Hidden labels have no names: with `align` all models are lined up with the first before they are averaged. `like` is
+    what the models speak of, one point by default; models with time need the length of a sequence,
+    `Extent.of_lengths(100)`, for their hidden states are used more or less often as time goes by.
 
     >>> from kullback.families import Poisson
     >>> from kullback.models import Mixture
@@ -34,12 +36,12 @@ def combine(models: Sequence[Model], weights: Any = None, align: bool = True) ->
                 f"models[{place}] is a {type(model).__name__}, models[0] a {type(first).__name__}: all must be alike."
             )
     lined_up = [model.aligned_to(first) for model in models] if align else list(models)
-    return _nearest(tuple(lined_up), alpha)
+    return _nearest(tuple(lined_up), alpha, Extent() if like is None else like)
 
 
 @jax.jit
-def _nearest(models: tuple[Any, ...], alpha: Any) -> Any:
-    own = [model.own_statistics(Extent(a)) for model, a in zip(models, alpha, strict=True)]
+def _nearest(models: tuple[Any, ...], alpha: Any, like: Extent) -> Any:
+    own = [model.own_statistics(like.scale(a)) for model, a in zip(models, alpha, strict=True)]
     return models[0].maximize(functools.reduce(lambda merged, one: merged.merge(one), own))
 
 

@@ -159,7 +159,7 @@ class FactorModel(ClosedFormModel):
     def maximize(self, statistics: CentredStatistics, prior: CentredStatistics | None = None) -> Self:
         """Return the regression of v on h; a member without mass stays as it is."""
         if prior is not None:
-            statistics = statistics.merge(prior)
+            statistics = prior.added_to(statistics)
         q, seen = self._q, jnp.asarray(statistics.mass) > 0
         mean, spread = jnp.asarray(statistics.mean), jnp.asarray(statistics.spread)
         h = jnp.where(expand(seen, 2), spread[..., :q, :q], jnp.eye(q, dtype=spread.dtype))

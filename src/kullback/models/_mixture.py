@@ -160,7 +160,7 @@ class Mixture(ClosedFormModel):
     def maximize(self, statistics: MixtureStatistics, prior: MixtureStatistics | None = None) -> Self:
         """Return the mixture whose components and weights have these statistics."""
         if prior is not None:
-            statistics = statistics.merge(prior)
+            statistics = prior.added_to(statistics)
         mass = jnp.asarray(statistics.components.mass)
         total = jnp.sum(mass)
         share = jnp.where(total > 0, mass / jnp.where(total > 0, total, 1), self.weights)

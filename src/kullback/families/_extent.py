@@ -1,0 +1,78 @@
+"""How much data there is and how it follows in time, never what it says."""
+
+from typing import Any, Self
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from kullback.families._types import Numeric
+
+
+def as_float(value: Any) -> Float[Array, "..."]:
+    """Return an array of floating numbers: of the type it has, or JAX's default for others."""
+    array = jnp.asarray(value)
+    return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float)
+
+
+class Steps(eqx.Module):
+    """How the rows of a batch follow each other in time.
+
+    Sequences stand one below the other. `first` marks the rows that begin one; a row that does not continues the row
+    before it, and the first row of all may continue what an earlier batch has left (the carry). Rows `ahead` are looked
+    at for what they say of the rows before them (the lag of a smoother), and are not counted yet. `inputs` are known
+    from outside, one row for each step.
+    """
+
+    first: Bool[Numeric, " rows"]
+    ahead: Bool[Numeric, " rows"]
+    inputs: Float[Numeric, "rows m"] | None
+
+    def __init__(self, first: Any, ahead: Any = None, inputs: Any = None):
+        xp: Any = np if isinstance(first, np.ndarray) else jnp
+        self.first = xp.asarray(first, bool)
+        self.ahead = xp.zeros(self.first.shape, bool) if ahead is None else xp.asarray(ahead, bool)
+        self.inputs = None if inputs is None else inputs if isinstance(inputs, np.ndarray) else as_float(inputs)
+
+    @classmethod
+    def of_lengths(cls, lengths: Any, inputs: Any = None) -> Self:
+        """Return the steps of sequences of these lengths, one below the other."""
+        lengths = np.asarray(lengths, dtype=np.int64)
+        first = np.zeros(int(lengths.sum()), bool)
+        first[(np.cumsum(lengths) - lengths)[lengths > 0]] = True
+        return cls(first, None, inputs)
+
+
+class Extent(eqx.Module):
+    """How much data there is: what a model needs to know to answer for its own statistics.
+
+    `mass` is the total weight, one number or one for each member of a batched model. Where rows follow each other in
+    time there are also their `steps`, the `weight` of each, and the `carry`: what is known of the hidden state before
+    the first row, when that one does not begin a sequence.
+    """
+
+    mass: Float[Numeric, "*batch"]
+    steps: Steps | None
+    weight: Float[Numeric, " rows"] | None
+    carry: Any
+
+    def __init__(self, mass: Any = 1.0, steps: Steps | None = None, weight: Any = None, carry: Any = None):
+        self.mass = as_float(mass)
+        self.steps, self.weight, self.carry = steps, weight, carry
+
+    @classmethod
+    def of_lengths(cls, lengths: Any, weight: Any = 1.0, inputs: Any = None) -> Self:
+        """Return the extent of sequences of these lengths, each of them with a weight."""
+        lengths = np.atleast_1d(np.asarray(lengths, dtype=np.int64))
+        each = np.repeat(np.broadcast_to(np.asarray(weight, dtype=float), lengths.shape), lengths)
+        return cls(each.sum(), Steps.of_lengths(lengths, inputs), each)
+
+    def scale(self, weight: Any) -> "Extent":
+        """Return `weight` times as much."""
+        each = None if self.weight is None else jnp.multiply(self.weight, weight)
+        return Extent(jnp.multiply(self.mass, weight), self.steps, each, self.carry)
+
+    def after(self, carry: Any) -> "Extent":
+        """Return as much data that continues what an earlier batch has left."""
+        return Extent(self.mass, self.steps, self.weight, carry)
