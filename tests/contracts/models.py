@@ -7,7 +7,7 @@ import numpy as np
 from jax.scipy.stats import multivariate_normal
 
 from kullback.families import Categorical, DiagonalGaussian, Gaussian, Poisson, Product
-from kullback.models import CompoundDirichlet, FactorAnalysis, Mixture, ProbabilisticPCA
+from kullback.models import CompoundDirichlet, FactorAnalysis, HiddenMarkovModel, Mixture, ProbabilisticPCA
 
 K = 3
 
@@ -56,6 +56,12 @@ def compound_dirichlet(rng):
     return CompoundDirichlet(rng.uniform(0.5, 6, 4), trials=20)
 
 
+def hidden_markov(rng):
+    """Return a random chain with Gaussian emissions."""
+    chain = rng.dirichlet(np.full(K, 5.0), K + 1)
+    return HiddenMarkovModel(chain[0], chain[1:], _components("Gaussian", rng))
+
+
 #: A mixture asks all components alike: one of a family with matrices, one of several kinds of columns (categories
 #: among them), and those whose components hide something themselves. Families have a contract of their own.
 MIXTURES = {
@@ -67,6 +73,7 @@ CASES = MIXTURES | {
     "FactorAnalysis": (FactorAnalysis, factor_analysis),
     "ProbabilisticPCA": (ProbabilisticPCA, probabilistic_pca),
     "CompoundDirichlet": (CompoundDirichlet, compound_dirichlet),
+    "HiddenMarkovModel": (HiddenMarkovModel, hidden_markov),
 }
 
 
@@ -79,6 +86,10 @@ def renamed(model, rng):
         case Mixture():
             turned = eqx.tree_at(lambda m: m.components, model, renamed(model.components, rng))
             return jax.tree.map(lambda leaf: leaf[np.array([2, 0, 1])], turned)
+        case HiddenMarkovModel():
+            order = np.array([2, 0, 1])
+            emissions = jax.tree.map(lambda leaf: leaf[order], model.emissions)
+            return HiddenMarkovModel(model.initial[order], model.transitions[np.ix_(order, order)], emissions)
         case FactorAnalysis() | ProbabilisticPCA():
             q = model.loadings.shape[-1]
             basis, _ = np.linalg.qr(rng.normal(size=(*model.batch_shape, q, q)))
@@ -105,10 +116,15 @@ def draw_all(model, key, shape):
     return (label, inner), v
 
 
+def energy_of(model, v, h):
+    """Return −log p(h, v) of each row; for models with time each is a sequence of one step."""
+    return model.energy(v[:, None], h[:, None]) if isinstance(model, HiddenMarkovModel) else model.energy(v, h)
+
+
 def energy_of_all(model, v, h):
     """Return −log p(h, v) of what `draw_all` draws."""
     if not _inner(model):
-        return model.energy(v, h)
+        return energy_of(model, v, h)
     label, inner = h
     return _chosen(model, label).energy(v, inner) - jnp.log(jnp.asarray(model.weights)[label])
 
@@ -116,7 +132,7 @@ def energy_of_all(model, v, h):
 def log_posterior(model, batch, h):
     """Return log p(h | v) of one h for each row."""
     found = model.posterior(batch)
-    if isinstance(model, Mixture):
+    if isinstance(model, Mixture | HiddenMarkovModel):
         return jnp.log(found)[jnp.arange(len(h)), h]
     if isinstance(model, CompoundDirichlet):
         return found.log_prob(h)

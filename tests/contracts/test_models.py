@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from contracts.models import CASES, draw_all, energy_of_all, log_posterior, renamed
+from contracts.models import CASES, draw_all, energy_of, energy_of_all, log_posterior, renamed
 from contracts.quick import quick
 from kullback.families import Batch, Extent
 from kullback.geometry import relative_entropy
@@ -191,7 +191,7 @@ def test_the_posterior_is_bayes_rule(case):
 
     @quick
     def both(model, h, v):
-        return log_posterior(model, Batch(v), h) + model.log_likelihood(Batch(v)), -model.energy(v, h)
+        return log_posterior(model, Batch(v), h) + model.log_likelihood(Batch(v)), -energy_of(model, v, h)
 
     np.testing.assert_allclose(*both(case.truth, h, v), rtol=1e-9, atol=1e-12)
 

@@ -4,18 +4,22 @@ from kullback.models._bound import variational_bound
 from kullback.models._compound_dirichlet import CompoundDirichlet
 from kullback.models._factor_analysis import FactorAnalysis
 from kullback.models._factor_rows import Factors
+from kullback.models._hidden_markov import HiddenMarkovModel
+from kullback.models._hidden_markov_statistics import HiddenMarkovStatistics
 from kullback.models._mixture import Mixture, MixtureStatistics
 from kullback.models._probabilistic_pca import ProbabilisticPCA
 from kullback.models._reduction import agreeing, reduce, spread_out, unite
 
 #: Every model. The contract tests go through this list.
-REGISTRY = (Mixture, FactorAnalysis, ProbabilisticPCA, CompoundDirichlet)
+REGISTRY = (Mixture, FactorAnalysis, ProbabilisticPCA, CompoundDirichlet, HiddenMarkovModel)
 
 __all__ = [
     "REGISTRY",
     "CompoundDirichlet",
     "FactorAnalysis",
     "Factors",
+    "HiddenMarkovModel",
+    "HiddenMarkovStatistics",
     "Mixture",
     "MixtureStatistics",
     "ProbabilisticPCA",

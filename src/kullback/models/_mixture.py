@@ -166,7 +166,7 @@ class Mixture(ClosedFormModel):
         share = jnp.where(total > 0, mass / jnp.where(total > 0, total, 1), self.weights)
         components = self.components.maximize(statistics.components)
         for name in self.tied:
-            components = _shared(components, name, share)
+            components = shared(components, name, share)
         weights = self.weights if self.fixed_weights else share
         return eqx.tree_at(lambda m: (m.weights, m.components), self, (weights, components))
 
@@ -188,15 +188,15 @@ class Mixture(ClosedFormModel):
                 "only be matched one to one."
             )
 
-        cost = np.nan_to_num(np.asarray(_distances(reference.components, self.components), np.float64), posinf=1e100)
+        cost = np.nan_to_num(np.asarray(distances(reference.components, self.components), np.float64), posinf=1e100)
         _, order = linear_sum_assignment(cost)
         ordered: Self = jax.tree.map(lambda leaf: leaf[order], self)
-        turned = _turned(ordered.components, reference.components)
+        turned = turned_to(ordered.components, reference.components)
         return eqx.tree_at(lambda m: m.components, ordered, turned)
 
 
 @jax.jit
-def _distances(references: Any, components: Any) -> Float[Array, "k k"]:
+def distances(references: Any, components: Any) -> Float[Array, "k k"]:
     """Return the divergence of each pair, in both directions together, where what they hide is lined up."""
 
     def both_ways(a: Any, b: Any) -> Array:
@@ -207,7 +207,7 @@ def _distances(references: Any, components: Any) -> Float[Array, "k k"]:
 
 
 @jax.jit
-def _turned(components: Any, references: Any) -> Any:
+def turned_to(components: Any, references: Any) -> Any:
     return jax.vmap(lambda b, a: b.aligned_to(a))(components, references)
 
 
@@ -227,7 +227,7 @@ def _responsibilities(
     return jnp.where(jnp.isfinite(total)[:, None], share, otherwise), total
 
 
-def _shared(components: Any, name: str, share: Float[Array, " k"]) -> Any:
+def shared(components: Any, name: str, share: Float[Array, " k"]) -> Any:
     """Give all components the average of a parameter, by mass."""
     value = getattr(components, name)
     mean = jnp.tensordot(share, value, axes=1)

@@ -1,0 +1,334 @@
+"""Hidden Markov models: a hidden state that moves, and a distribution of the visible for each."""
+
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import xlogy
+from jaxtyping import Array, Float, Int, Num
+
+from kullback.families import Batch, ClosedFormModel, Extent, Numeric, Steps, by_blocks
+from kullback.families._check import check_probabilities
+from kullback.families._types import as_parameter, is_concrete
+from kullback.models._forward_backward import Chain, Observed, filtered, smoothed
+from kullback.models._hidden_markov_statistics import HiddenMarkovStatistics, shares, with_end
+from kullback.models._mixture import distances, shared, turned_to
+from kullback.models._row_blocks import each_row, without_time
+from kullback.models._state_matching import as_matrices, matching
+from kullback.models._state_paths import drawn, drawn_given, most_probable
+from kullback.models._state_usage import stationary, usage, usage_until_the_end
+
+_PARAMETERS = ("initial", "transitions", "emissions")
+
+
+class HiddenMarkovModel(ClosedFormModel):
+    """p(h, v) = π(h₁) Π_t a(h_t, h_{t+1}) Π_t p(v_t | h_t) with hidden states h_t in {0, …, K−1}.
+
+    `emissions` is one model batched over K, usually a family. Statistics are the expected counts of first states and of
+    transitions N_hh', and those of the emissions, each row weighted by its posterior. The model nearest to them has
+    a_hh' = N_hh' / Σ N_h·. What is 0 in π or A stays 0.
+
+    `ending` is the probability that a sequence ends after a step in each state; rows of A then sum to 1 − ending. The
+    likelihood of a sequence has that factor for its last row. Sequences end with the batch, unless rows `ahead` say
+    that they go on. By itself such a model uses its states πᵀ(I − A)⁻¹ times in a sequence, whatever the lengths of
+    the data. None is the usual model, of sequences of given lengths.
+
+    `tied` names parameters that all emissions share (the covariance of Gaussians), `fixed` those of the model that stay
+    as they are, of "initial", "transitions" (with the ending) and "emissions". The carry from batch to batch is the
+    filtered distribution of the state.
+
+    >>> from kullback.families import Poisson
+    >>> shop = HiddenMarkovModel([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], Poisson(rate=[2.0, 20.0]))
+    >>> day = Batch([3, 9, 2, 17, 9, 25], steps=Steps.of_lengths([6]))
+    >>> shop.viterbi(day)[0].tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+
+    initial: Float[Numeric, " k"]
+    transitions: Float[Numeric, "k k"]
+    emissions: Any
+    ending: Float[Numeric, " k"] | None
+    tied: tuple[str, ...] = eqx.field(static=True)
+    fixed: tuple[str, ...] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        initial: Any,
+        transitions: Any,
+        emissions: ClosedFormModel,
+        ending: Any = None,
+        tied: tuple[str, ...] = (),
+        fixed: tuple[str, ...] = (),
+    ):
+        self.initial, self.transitions = as_parameter(initial), as_parameter(transitions)
+        self.ending = None if ending is None else as_parameter(ending)
+        self.emissions = emissions
+        self.tied, self.fixed = tuple(tied), tuple(fixed)
+        count = getattr(emissions, "batch_shape", None)
+        shapes = (self.initial.shape, self.transitions.shape, count)
+        k = self.initial.shape[-1:]
+        if shapes != (k, (*k, *k), k):
+            raise ValueError(
+                f"initial has shape {shapes[0]}, transitions {shapes[1]} and emissions batch shape {count}: they must "
+                "be (K,), (K, K) and (K,)."
+            )
+        check_probabilities("initial", self.initial)
+        if self.ending is None:
+            check_probabilities("transitions", self.transitions)
+        elif self.ending.shape != k:
+            raise ValueError(f"ending has shape {self.ending.shape}: it needs one entry for each of the {k[0]} states.")
+        elif is_concrete(self.transitions, self.ending):
+            check_probabilities("transitions with ending", with_end(self.transitions, self.ending))
+        for name in self.fixed:
+            if name not in _PARAMETERS:
+                raise ValueError(f"fixed is {self.fixed}: it may name {', '.join(_PARAMETERS)}.")
+        for name in self.tied:
+            if name not in ("covariance", "variance") or name not in vars(emissions):
+                raise ValueError(f"tied is {self.tied}: only the covariance or variance of Gaussians can be shared.")
+
+    @property
+    def _chain(self) -> Chain:
+        return Chain(jnp.asarray(self.initial), jnp.asarray(self.transitions))
+
+    # --- what the data says -----------------------------------------------------------------------------
+
+    def _observed(self, batch: Batch, carry: Any, ending: bool = True) -> Observed:
+        """Return what the rows say. A row without weight is a sequence of its own, and says nothing."""
+        dtype = jnp.asarray(self.initial).dtype
+        scores = each_row(lambda rows, _: self.emissions.log_likelihood(rows), without_time(batch)).astype(dtype)
+        seen = jnp.asarray(batch.weight) > 0
+        first = _begins(batch.steps, jnp.asarray(batch.weight), carry is None)
+        if self.ending is not None and ending:
+            scores = scores + jnp.where(_ends(batch, first)[:, None], jnp.log(self.ending), 0)
+        before = jnp.asarray(self.initial if carry is None else carry, dtype)
+        return Observed(jnp.where(seen[:, None], scores, 0), first, before)
+
+    def log_likelihood(self, batch: Batch, carry: Any = None) -> Float[Array, " rows"]:
+        """Return log p(v_t | v_1 … v_{t−1}) for each row; over a sequence they add up to its log-likelihood."""
+        return filtered(self._chain, self._observed(batch, carry)).evidence
+
+    def posterior(self, batch: Batch, carry: Any = None) -> Float[Array, "rows k"]:
+        """Return p(h_t | v_1 … v_T) for each row. A row that no state can explain says nothing of the states."""
+        return smoothed(self._chain, self._observed(batch, carry), jnp.asarray(batch.counted)).posterior
+
+    def filter(self, batch: Batch, carry: Any = None) -> tuple[Float[Array, "rows k"], Float[Array, " k"]]:
+        """Return p(h_t | v_1 … v_t) for each row, and what the next batch carries on: batches may have one row."""
+        states = filtered(self._chain, self._observed(batch, carry, ending=False)).states
+        return states, self._carried(batch, states, carry)
+
+    def viterbi(self, batch: Batch) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
+        """Return the most probable path of states, and what each row adds to its log joint probability."""
+        return most_probable(self._chain, self._observed(batch, None))
+
+    def sample_path(self, batch: Batch, key: Array) -> Int[Array, " rows"]:
+        """Draw paths of states given the data, last row first."""
+        observed = self._observed(batch, None)
+        return drawn_given(self._chain, filtered(self._chain, observed).states, observed.first, key)
+
+    def energy(self, v: Any, h: Any = None) -> Float[Array, "..."]:
+        """Return −log p(h, v) for sequences v with paths h, whose last axis is time."""
+        v, h = jnp.asarray(v), jnp.asarray(h)
+        rows = v.reshape(h.size, *v.shape[h.ndim :])
+        scores = self.emissions.log_likelihood(Batch(rows))[jnp.arange(h.size), h.ravel()].reshape(h.shape)
+        moves = jnp.log(self.transitions)[h[..., :-1], h[..., 1:]]
+        total = jnp.log(self.initial)[h[..., 0]] + jnp.sum(moves, axis=-1) + jnp.sum(scores, axis=-1)
+        return -total if self.ending is None else -total - jnp.log(self.ending)[h[..., -1]]
+
+    def expected_statistics(self, batch: Batch, carry: Any = None) -> tuple[HiddenMarkovStatistics, Float[Array, " k"]]:
+        """Return expected counts and the emissions' statistics, and the filtered state of the last row that counts."""
+        observed = self._observed(batch, carry)
+        counted = jnp.asarray(batch.counted)
+        found = smoothed(self._chain, observed, counted)
+        share = found.posterior * counted[:, None]
+        return (
+            HiddenMarkovStatistics(
+                jnp.sum(counted),
+                jnp.sum(jnp.where(counted > 0, counted * found.evidence, 0)),
+                jnp.where(observed.first, 1.0, 0.0).astype(share.dtype) @ share,
+                found.transitions,
+                None
+                if self.ending is None
+                else jnp.where(_ends(batch, observed.first), 1.0, 0.0).astype(share.dtype) @ share,
+                by_blocks(self._of_block, without_time(batch).weighted(share)),
+            ),
+            self._carried(batch, found.filtered, carry),
+        )
+
+    def _of_block(self, batch: Batch) -> Any:
+        inner, _ = self.emissions.expected_statistics(batch)
+        # the emissions' own log-likelihoods are not asked for: the compiler leaves them out
+        return eqx.tree_at(lambda s: s.log_likelihood, inner, jnp.zeros_like(inner.mass))
+
+    def _carried(self, batch: Batch, states: Float[Array, "rows k"], carry: Any) -> Float[Array, " k"]:
+        counts = jnp.asarray(batch.counted) > 0
+        last = jnp.max(jnp.where(counts, jnp.arange(counts.shape[0]), -1))
+        return jnp.where(last >= 0, states[last], jnp.asarray(self.initial if carry is None else carry))
+
+    # --- what the model says ----------------------------------------------------------------------------
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+        """Draw first steps of sequences."""
+        return self.sample_joint(key, shape)[1]
+
+    def sample_joint(self, key: Array, shape: tuple[int, ...] = ()) -> tuple[Int[Array, "..."], Num[Array, "..."]]:
+        """Draw first states, and the points they belong to."""
+        first, second = jax.random.split(key)
+        h = jax.random.categorical(first, jnp.log(self.initial), shape=shape)
+        return h, jax.tree.map(lambda leaf: jnp.asarray(leaf)[h], self.emissions).sample(second)
+
+    def sample_sequence(self, key: Array, length: int) -> tuple[Int[Array, " steps"], Num[Array, "steps ..."]]:
+        """Draw the states and the values of one sequence. With an `ending` it is cut where it ends.
+
+        A longer sequence drawn with the same key has the same states to begin with.
+        """
+        first, second = jax.random.split(key)
+        h = drawn(self._chain, first, length)
+        if self.ending is not None:
+            h = h[: int(jnp.sum(h < self.initial.shape[0]))]
+        blank = Batch(jnp.zeros(h.shape))
+        values = each_row(
+            lambda rows, block: self.emissions.sample(jax.random.fold_in(second, block), rows.values.shape[:1]), blank
+        )
+        return h, values[jnp.arange(h.shape[0]), h]
+
+    def predict(self, distribution: Any, steps: int) -> Float[Array, "steps k"]:
+        """Return the distribution of the state 1, …, `steps` steps later: pA, pA², … What has ended is not in it."""
+
+        def step(p: Array, _: None) -> tuple[Array, Array]:
+            p = p @ jnp.asarray(self.transitions)
+            return p, p
+
+        start = jnp.asarray(distribution, jnp.asarray(self.initial).dtype)
+        return jax.lax.scan(step, start, None, length=steps)[1]
+
+    def forecast(self, distribution: Any, steps: int) -> Float[Array, "steps ..."]:
+        """Return the mean of the visible 1, …, `steps` steps later, for emissions that have a mean."""
+        if not hasattr(self.emissions, "mean"):
+            raise ValueError(f"emissions is a {type(self.emissions).__name__}: a forecast needs a mean.")
+        return jnp.tensordot(self.predict(distribution, steps), jnp.asarray(self.emissions.mean), axes=1)
+
+    @property
+    def stationary(self) -> Float[Array, " k"]:
+        """The share of each state in the long run: p = pA. Where several solve that, the one reached from π."""
+        if self.ending is not None:
+            raise ValueError("a model with an ending has no stationary distribution: its sequences end.")
+        return stationary(self._chain)
+
+    def impute(self, batch: Batch, key: Array) -> Num[Array, "rows ..."]:
+        """Draw the missing entries: a path of states given all that is observed, then the entries given both."""
+        first, second = jax.random.split(key)
+        h = self.sample_path(batch, first)
+        values = each_row(
+            lambda rows, block: self.emissions.impute(rows, jax.random.fold_in(second, block)), without_time(batch)
+        )
+        return values[jnp.arange(h.shape[0]), h]
+
+    def own_statistics(self, like: Extent) -> HiddenMarkovStatistics:
+        """Return expected counts and the emissions' own statistics over sequences of these lengths.
+
+        States are used as often as the chain visits them from its start, not as in the long run.
+        """
+        chain = self._chain
+        if like.steps is None:
+            first, weight, before = jnp.ones(1, bool), jnp.reshape(like.mass, 1), chain.initial
+        else:
+            weight = jnp.asarray(like.weight)
+            first = _begins(like.steps, weight, like.carry is None)
+            weight = jnp.where(like.steps.ahead, 0, weight)
+            before = chain.initial if like.carry is None else jnp.asarray(like.carry)
+        count = usage if self.ending is None else usage_until_the_end
+        begun, left, used = count(chain, first, before, weight.astype(chain.initial.dtype))
+        return HiddenMarkovStatistics(
+            jnp.sum(used),
+            jnp.zeros_like(used[0]),
+            begun,
+            left[:, None] * chain.transitions,
+            None if self.ending is None else used * self.ending,
+            self.emissions.own_statistics(Extent(used)),
+        )
+
+    # --- the nearest model ------------------------------------------------------------------------------
+
+    def maximize(self, statistics: HiddenMarkovStatistics, prior: Any = None) -> Self:
+        """Return the model with these counts and statistics. What has no mass stays as it is, and so do zeros."""
+        if prior is not None:
+            statistics = prior.added_to(statistics)
+        initial, transitions, ending, emissions = self.initial, self.transitions, self.ending, self.emissions
+        if "initial" not in self.fixed:
+            initial = shares(statistics.initial, initial)
+        if "transitions" not in self.fixed:
+            onward = shares(with_end(statistics.transitions, statistics.ending), with_end(transitions, ending))
+            transitions, ending = onward[:, : len(initial)], None if ending is None else onward[:, -1]
+        if "emissions" not in self.fixed:
+            mass = jnp.asarray(statistics.emissions.mass)
+            emissions = emissions.maximize(statistics.emissions)
+            for name in self.tied:
+                emissions = shared(emissions, name, shares(mass, jnp.full_like(mass, 1 / len(mass))))
+        return eqx.tree_at(
+            lambda m: (m.initial, m.transitions, m.ending, m.emissions),
+            self,
+            (initial, transitions, ending, emissions),
+            is_leaf=lambda leaf: leaf is None,
+        )
+
+    def cross_entropy(self, statistics: HiddenMarkovStatistics) -> Float[Array, ""]:
+        """Return −E[log π] − E[log a] − E[log p(v | h)], times the mass."""
+        moves = xlogy(with_end(statistics.transitions, statistics.ending), with_end(self.transitions, self.ending))
+        states = -jnp.sum(xlogy(statistics.initial, self.initial)) - jnp.sum(moves)
+        return states + jnp.sum(self.emissions.cross_entropy(statistics.emissions))
+
+    def aligned_to(self, reference: Self) -> Self:
+        """Return the same model with its states in the order of those they are nearest to.
+
+        Emissions and transitions are matched together: states may look alike and differ in what follows them.
+        """
+        if self.initial.shape != reference.initial.shape:
+            raise ValueError(
+                f"the models have {self.initial.shape[0]} and {reference.initial.shape[0]} states: they can only be "
+                "matched one to one."
+            )
+        apart, *rest = as_matrices(
+            distances(reference.emissions, self.emissions), *_described(reference), *_described(self)
+        )
+        order = matching(apart, (rest[0], rest[1]), (rest[2], rest[3]))
+        ordered: Self = eqx.tree_at(
+            lambda m: (m.initial, m.transitions, m.ending, m.emissions),
+            self,
+            (
+                self.initial[order],
+                self.transitions[np.ix_(order, order)],
+                None if self.ending is None else self.ending[order],
+                jax.tree.map(lambda leaf: leaf[order], self.emissions),
+            ),
+            is_leaf=lambda leaf: leaf is None,
+        )
+        turned = turned_to(ordered.emissions, reference.emissions)
+        return eqx.tree_at(lambda m: m.emissions, ordered, turned)
+
+
+@jax.jit
+def _described(model: HiddenMarkovModel) -> tuple[Float[Array, "k j"], Float[Array, " k"]]:
+    """Return where each state leads, and the share of each in the steps of sequences."""
+    used = model.own_statistics(Extent.of_lengths(100)).emissions.mass
+    return jnp.asarray(with_end(model.transitions, model.ending)), used / jnp.sum(used)
+
+
+def _begins(steps: Steps | None, weight: Float[Array, " rows"], anew: bool) -> Array:
+    """Return which rows begin a sequence: also those without weight, and what comes after them."""
+    if steps is None:
+        return jnp.ones(weight.shape, bool)
+    padded = weight <= 0
+    after = jnp.concatenate([jnp.full(1, anew), padded[:-1]])
+    return jnp.asarray(steps.first) | padded | after
+
+
+def _ends(batch: Batch, first: Array) -> Array:
+    """Return the rows after which a sequence ends; of a row ahead that is known only when another one begins."""
+    weight = jnp.asarray(batch.weight)
+    ends = jnp.concatenate([first[1:], jnp.ones(1, bool)]) & (weight > 0)
+    if batch.steps is None:
+        return ends
+    known = jnp.concatenate([(weight > 0)[1:], jnp.zeros(1, bool)])
+    return ends & (~jnp.asarray(batch.steps.ahead) | known)
