@@ -58,8 +58,8 @@ def compound_dirichlet(rng):
 
 def hidden_markov(rng):
     """Return a random chain with Gaussian emissions."""
-    chain = rng.dirichlet(np.full(K, 5.0), K + 1)
-    return HiddenMarkovModel(chain[0], chain[1:], _components("Gaussian", rng))
+    initial, emissions = rng.dirichlet(np.full(K, 5.0)), _components("Gaussian", rng)
+    return HiddenMarkovModel(initial, rng.dirichlet(np.full(K, 5.0), K), emissions)
 
 
 #: A mixture asks all components alike: one of a family with matrices, one of several kinds of columns (categories
