@@ -11,12 +11,17 @@ __version__ = "0.1.0"
 #: Rooms and names load when they are first used, so that `import kullback` is quick.
 _ROOMS = ("families", "geometry", "models", "learning", "estimators", "plots")
 _NAMES = (
+    "HMM",
     "BernoulliMixture",
+    "CategoricalHMM",
     "CategoricalMixture",
     "CompoundDirichlet",
     "FactorAnalysis",
+    "GaussianHMM",
     "GaussianMixture",
     "Mixture",
+    "MultinomialHMM",
+    "PoissonHMM",
     "PoissonMixture",
     "ProbabilisticPCA",
     "combine",

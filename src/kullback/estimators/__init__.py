@@ -1,34 +1,49 @@
 """The scikit-learn front door."""
 
+from kullback.estimators._categorical_hmm import CategoricalHMM
 from kullback.estimators._combine import combine
 from kullback.estimators._compound_dirichlet import CompoundDirichlet
 from kullback.estimators._discrete_mixtures import BernoulliMixture, CategoricalMixture, PoissonMixture
 from kullback.estimators._factor_estimators import FactorAnalysis, ProbabilisticPCA
+from kullback.estimators._family_hmm import HMM
 from kullback.estimators._family_mixture import Mixture
 from kullback.estimators._file import load_estimator as load
+from kullback.estimators._gaussian_hmm import GaussianHMM
 from kullback.estimators._gaussian_mixture import GaussianMixture
+from kullback.estimators._multinomial_hmm import MultinomialHMM
+from kullback.estimators._poisson_hmm import PoissonHMM
 from kullback.estimators._relative_entropy import relative_entropy
 
 #: The kinds of estimators that a file can hold.
 SAVED = (
+    "HMM",
     "BernoulliMixture",
+    "CategoricalHMM",
     "CategoricalMixture",
     "CompoundDirichlet",
     "FactorAnalysis",
+    "GaussianHMM",
     "GaussianMixture",
     "Mixture",
+    "MultinomialHMM",
+    "PoissonHMM",
     "PoissonMixture",
     "ProbabilisticPCA",
 )
 
 __all__ = [
+    "HMM",
     "SAVED",
     "BernoulliMixture",
+    "CategoricalHMM",
     "CategoricalMixture",
     "CompoundDirichlet",
     "FactorAnalysis",
+    "GaussianHMM",
     "GaussianMixture",
     "Mixture",
+    "MultinomialHMM",
+    "PoissonHMM",
     "PoissonMixture",
     "ProbabilisticPCA",
     "combine",

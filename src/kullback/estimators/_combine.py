@@ -58,26 +58,35 @@ def combine(
     with jax.enable_x64(True):
         models = [model.to_model() if estimators else jax.tree.map(np.asarray, model) for model in fitted]
         _check_same_shapes(models, n_components)
-        nearest = jax.tree.map(np.asarray, _nearest(models, weights, align, n_components, random_state))
+        # models with time speak of sequences as long as those they have seen
+        like = [one._extent() for one in fitted] if hasattr(fitted[0], "_extent") else None
+        nearest = jax.tree.map(np.asarray, _nearest(models, weights, align, n_components, random_state, like))
     if not estimators:
         return nearest
     result = clone(fitted[0])
     if n_components is not None:
         result.n_components = n_components
     result._keep(nearest)
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(fitted[0], name):
-            setattr(result, name, getattr(fitted[0], name))
+    for name, value in result._shape_of(nearest).items():
+        setattr(result, name, value)
+    if hasattr(fitted[0], "feature_names_in_"):
+        result.feature_names_in_ = fitted[0].feature_names_in_
     result.n_points_seen_ = float(sum(estimator.n_points_seen_ for estimator in fitted))
     result.n_batches_seen_ = sum(estimator.n_batches_seen_ for estimator in fitted)
     result.converged_ = all(getattr(estimator, "converged_", True) for estimator in fitted)
     result.n_iter_, result.lower_bound_ = 0, -np.inf
+    if hasattr(fitted[0], "n_sequences_seen_"):
+        result.n_sequences_seen_ = float(sum(estimator.n_sequences_seen_ for estimator in fitted))
     return result
 
 
-def _nearest(models: list[Any], weights: Any, align: bool, n_components: int | None, random_state: Any) -> Any:
+def _nearest(
+    models: list[Any], weights: Any, align: bool, n_components: int | None, random_state: Any, like: Any
+) -> Any:
     if not isinstance(models[0], Mixture) or not align:
-        return learning.combine(models, weights, align)
+        if n_components is not None and not isinstance(models[0], Mixture):
+            raise ValueError(f"n_components is for mixtures: a {type(models[0]).__name__} keeps its own number.")
+        return learning.combine(models, weights, align, like)
     alpha = np.asarray(learning.shares(weights, len(models)))
     models, alpha = [model for model, a in zip(models, alpha, strict=True) if a > 0], alpha[alpha > 0]
     few = len(models[0].weights) if n_components is None else n_components

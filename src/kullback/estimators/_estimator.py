@@ -11,11 +11,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from kullback.estimators._model_estimator import ModelEstimator, all_or_nothing
+from kullback.estimators._online import moved
 from kullback.estimators._progress import Progress
-from kullback.estimators._rows import Rows, frame_of
+from kullback.estimators._rows import Rows
 from kullback.estimators._stream import check_stream, enough_to_start
 from kullback.families import Batch
-from kullback.learning import em_step, online_em_step, sized_jit
+from kullback.learning import em_step, sized_jit
 
 
 class Estimator(DensityMixin, ModelEstimator):
@@ -82,10 +83,8 @@ class Estimator(DensityMixin, ModelEstimator):
         rate = self._rate_at(step, points, rows.mass)
         with jax.enable_x64(True):
             model = self._start(rows, check_random_state(self.random_state)) if first else self._current_model()
-            frame = rows.frame_for(_components(model), None if first else frame_of(model))
-            model, _, seen = online_em_step(model, [batch for _, batch in rows.placed(frame)], rate)
-            model = jax.tree.map(np.asarray, model)
-        self._keep_step(model, float(seen.log_likelihood), rows.mass)
+            model, log_likelihood = moved(model, rows, rate)
+        self._keep_step(model, log_likelihood, rows.mass)
         return self
 
     def fit_stream(self, batches: Iterable[Any], passes: int = 1) -> Self:

@@ -20,6 +20,15 @@ def padded_size(rows: int) -> int:
     return min(1 << max(rows - 1, 15).bit_length(), CHUNK)
 
 
+def padded(values: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return values and weights with rows of weight 0 up to that size."""
+    rows, size = len(values), padded_size(len(values))
+    full, weights = np.empty((size, *values.shape[1:]), values.dtype), np.zeros(size)
+    full[:rows], full[rows:] = values, values[:1]
+    weights[:rows] = 1 if weight is None else weight
+    return full, weights
+
+
 class Rows:
     """A table X with weights. Entries that are NaN are missing.
 
@@ -61,16 +70,8 @@ class Rows:
     def placed(self, frame: Frame | None = None) -> Iterator[tuple[slice, Batch]]:
         """Yield the places of padded batches, and the batches."""
         for here, values, weight in self.chunks():
-            yield here, self._batch(values, weight, frame)
-
-    def _batch(self, values: np.ndarray, weight: np.ndarray | None, frame: Frame | None = None) -> Batch:
-        rows, size = len(values), padded_size(len(values))
-        full = np.ones(rows) if weight is None else weight
-        if size > rows:
-            values = np.concatenate([values, np.broadcast_to(values[:1], (size - rows, *values.shape[1:]))])
-            full = np.concatenate([full, np.zeros(size - rows)])
-        observed = ~np.isnan(values) if self.missing else None
-        return Batch(values, full, self.width, observed, frame)
+            values, weight = padded(values, weight)
+            yield here, Batch(values, weight, self.width, ~np.isnan(values) if self.missing else None, frame)
 
     @functools.cached_property
     def frame(self) -> tuple[Frame, float]:
@@ -93,13 +94,11 @@ class Rows:
             farthest = max(farthest, float(np.einsum("ij,ij->i", away, away).max()))
         return float(np.sqrt(farthest))
 
-    def frame_for(self, components: Any, likely: Frame | None = None) -> Frame | None:
-        """Return a frame that these components can use, the likely one if it is one, or nothing."""
-        if self.missing or not hasattr(components, "features_pay"):
+    def frame_for(self, components: Any) -> Frame | None:
+        """Return the frame of the data if these components can use it."""
+        if self.missing or not has_features(components):
             return None
         with np.errstate(over="ignore", invalid="ignore"):  # members may be far away: then features do not pay
-            if likely is not None and components.features_pay(likely, self._reach(likely)):
-                return likely
             frame, reach = self.frame
             return frame if np.isfinite(reach) and components.features_pay(frame, reach) else None
 
@@ -118,18 +117,9 @@ class Rows:
         return total / np.where(count > 0, count, 1)
 
 
-def frame_of(model: Any) -> Frame | None:
-    """Return the frame that a mixture of Gaussians expects of its data: quicker to know than that of the data."""
-    components: Any = getattr(model, "components", None)
-    mean = getattr(components, "mean", None)
-    if mean is None or not hasattr(components, "features_pay"):
-        return None
-    variance = getattr(components, "variance", None)
-    if variance is None:
-        variance = np.diagonal(components.covariance, axis1=-2, axis2=-1)
-    variance = variance if np.ndim(variance) == 2 else np.asarray(variance)[:, None]
-    center = model.weights @ mean
-    return Frame(center, np.sqrt(model.weights @ (variance + np.square(mean - center))))
+def has_features(components: Any) -> bool:
+    """Whether these are Gaussians for which a kernel with a frame is the quicker one."""
+    return hasattr(type(components), "features_pay") and components.features_are_quick
 
 
 def _any_nan(X: np.ndarray) -> bool:

@@ -17,6 +17,9 @@ BROKEN = (
 )
 
 
+_GAUSSIANS = (Gaussian, DiagonalGaussian, SphericalGaussian)
+
+
 def check_sound(model: Any, log_likelihood: float, width: float) -> None:
     """Raise unless every parameter is finite, every Gaussian has a density, and the likelihood is a number."""
     if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(model)):
@@ -29,18 +32,17 @@ def check_sound(model: Any, log_likelihood: float, width: float) -> None:
 
 def _gaussians(model: Any) -> list[Any]:
     """Return the Gaussians among the parts of a model: what can collapse."""
-    kinds = (Gaussian, DiagonalGaussian, SphericalGaussian)
-    parts = jax.tree.leaves(model, is_leaf=lambda part: isinstance(part, kinds))
-    return [part for part in parts if isinstance(part, kinds)]
+    parts = jax.tree.leaves(model, is_leaf=lambda part: type(part) in _GAUSSIANS)
+    return [part for part in parts if type(part) in _GAUSSIANS]
 
 
 def _definite(part: Any, width: float) -> bool:
     """Whether variances are more than rounding, seen from the scale of each column: what a density needs."""
     rounding = np.square(4 * np.finfo(float).eps * np.asarray(part.mean)) if width == 0 else np.zeros(1)
-    full = isinstance(part, Gaussian)
+    full = type(part) is Gaussian
     covariance = np.asarray(part.covariance if full else part.variance)
     variance = np.diagonal(covariance, axis1=-2, axis2=-1) if full else covariance
-    if not (variance > (rounding.mean(axis=-1) if isinstance(part, SphericalGaussian) else rounding)).all():
+    if not (variance > (rounding.mean(axis=-1) if type(part) is SphericalGaussian else rounding)).all():
         return False
     if not full:
         return True

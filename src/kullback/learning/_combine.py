@@ -12,12 +12,17 @@ from kullback.families import ClosedFormModel, Extent
 Model = TypeVar("Model", bound=ClosedFormModel)
 
 
-def combine(models: Sequence[Model], weights: Any = None, align: bool = True, like: Extent | None = None) -> Model:
+def combine(
+    models: Sequence[Model],
+    weights: Any = None,
+    align: bool = True,
+    like: Extent | Sequence[Extent] | None = None,
+) -> Model:
     """Return argmin Σ α_m D(Θ_m, Θ): the model with the average of the models' own statistics.
 
     Hidden labels have no names: with `align` all models are lined up with the first before they are averaged. `like` is
-    what the models speak of, one point by default; models with time need the length of a sequence,
-    `Extent.of_lengths(100)`, for their hidden states are used more or less often as time goes by.
+    what the models speak of, one point by default, or one extent for each model; models with time need the length of a
+    sequence, `Extent.of_lengths(100)`, for their hidden states are used more or less often as time goes by.
 
     >>> from kullback.families import Poisson
     >>> from kullback.models import Mixture
@@ -36,12 +41,13 @@ def combine(models: Sequence[Model], weights: Any = None, align: bool = True, li
                 f"models[{place}] is a {type(model).__name__}, models[0] a {type(first).__name__}: all must be alike."
             )
     lined_up = [model.aligned_to(first) for model in models] if align else list(models)
-    return _nearest(tuple(lined_up), alpha, Extent() if like is None else like)
+    extents = [like or Extent()] * len(models) if like is None or isinstance(like, Extent) else list(like)
+    return _nearest(tuple(lined_up), tuple(extents), alpha)
 
 
 @jax.jit
-def _nearest(models: tuple[Any, ...], alpha: Any, like: Extent) -> Any:
-    own = [model.own_statistics(like.scale(a)) for model, a in zip(models, alpha, strict=True)]
+def _nearest(models: tuple[Any, ...], like: tuple[Extent, ...], alpha: Any) -> Any:
+    own = [model.own_statistics(one.scale(a)) for model, one, a in zip(models, like, alpha, strict=True)]
     return models[0].maximize(functools.reduce(lambda merged, one: merged.merge(one), own))
 
 

@@ -2,27 +2,36 @@
 
 from kullback.models._bound import variational_bound
 from kullback.models._compound_dirichlet import CompoundDirichlet
+from kullback.models._counts import Counts
 from kullback.models._factor_analysis import FactorAnalysis
 from kullback.models._factor_rows import Factors
 from kullback.models._hidden_markov import HiddenMarkovModel
 from kullback.models._hidden_markov_statistics import HiddenMarkovStatistics
+from kullback.models._kalman import Smoothed, States
+from kullback.models._linear_dynamical_system import LinearDynamicalSystem
+from kullback.models._linear_statistics import LinearStatistics
 from kullback.models._mixture import Mixture, MixtureStatistics
 from kullback.models._probabilistic_pca import ProbabilisticPCA
 from kullback.models._reduction import agreeing, reduce, spread_out, unite
 
 #: Every model. The contract tests go through this list.
-REGISTRY = (Mixture, FactorAnalysis, ProbabilisticPCA, CompoundDirichlet, HiddenMarkovModel)
+REGISTRY = (Mixture, FactorAnalysis, ProbabilisticPCA, CompoundDirichlet, HiddenMarkovModel, LinearDynamicalSystem)
 
 __all__ = [
     "REGISTRY",
     "CompoundDirichlet",
+    "Counts",
     "FactorAnalysis",
     "Factors",
     "HiddenMarkovModel",
     "HiddenMarkovStatistics",
+    "LinearDynamicalSystem",
+    "LinearStatistics",
     "Mixture",
     "MixtureStatistics",
     "ProbabilisticPCA",
+    "Smoothed",
+    "States",
     "agreeing",
     "reduce",
     "spread_out",

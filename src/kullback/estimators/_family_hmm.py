@@ -1,0 +1,203 @@
+"""Hidden Markov models that emit any family, for tables of any kind of columns."""
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from kullback.estimators._columns import Shape, check_family, check_table, family_of, plain_components, shape_of
+from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator
+from kullback.estimators._labeled import labeled
+from kullback.estimators._sequences import Sequences
+from kullback.families import Independent, Product
+from kullback.models import HiddenMarkovModel
+
+
+class HMM(HiddenMarkovEstimator):
+    """A hidden Markov model whose states emit any family, for tables of any kind of columns.
+
+    Parameters
+    ----------
+    n_components : int
+        The number of states.
+    family : str or list of str
+        A name for all columns together or for each of them, as in `Mixture`: 'gaussian', 'poisson', 'von_mises', …
+    startprob_prior, transmat_prior : float or array
+        Parameters of Dirichlet priors.
+    params, init_params : str
+        What is learned, and what is started: 's' for startprob, 't' for transmat, 'e' for emissions.
+    reg_covar : float
+        The variance of a data point itself, for Gaussian columns: it keeps variances above it.
+    algorithm, random_state, n_iter, tol, verbose, implementation, n_init, rate, lag
+        As in `GaussianHMM`.
+
+    Attributes
+    ----------
+    startprob_, transmat_, and one for each parameter of the family
+        For instance `rate_` of 'poisson'. With mixed columns the names carry the number of the part, as in `rate_1_`:
+        runs of columns of one family are one part.
+    monitor_ : ConvergenceMonitor
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([np.stack([rng.normal(m, 1, 200), rng.poisson(c, 200)], 1) for m, c in ((0, 2), (5, 20))])
+    >>> hmm = HMM(n_components=2, family=["gaussian", "poisson"], random_state=0).fit(X)
+    >>> np.sort(hmm.rate_1_.ravel()).round().tolist()
+    [2.0, 20.0]
+
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **HMM_CONSTRAINTS,
+        "family": [str, list, tuple],
+        "reg_covar": [Interval(Real, 0.0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        family: str | Sequence[str] = "gaussian",
+        startprob_prior: Any = 1.0,
+        transmat_prior: Any = 1.0,
+        algorithm: str = "viterbi",
+        random_state: Any = None,
+        n_iter: int = 10,
+        tol: float = 1e-2,
+        verbose: bool = False,
+        params: str = "ste",
+        init_params: str = "ste",
+        implementation: str = "log",
+        reg_covar: float = 1e-6,
+        n_init: int = 1,
+        rate: Any = None,
+        lag: int = LAG,
+    ):
+        self.n_components = n_components
+        self.family = family
+        self.startprob_prior = startprob_prior
+        self.transmat_prior = transmat_prior
+        self.algorithm = algorithm
+        self.random_state = random_state
+        self.n_iter = n_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.params = params
+        self.init_params = init_params
+        self.implementation = implementation
+        self.reg_covar = reg_covar
+        self.n_init = n_init
+        self.rate = rate
+        self.lag = lag
+
+    def _shape(self) -> Shape:
+        return Shape(self.n_features_in_, np.asarray(self.n_categories_), int(self.n_trials_))
+
+    def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
+        check_family(self.family, X.shape[1])
+        check_table(X, self.family)
+        shape = Shape.of(X, self.family) if len(X) else self._shape()
+        if first:
+            self.n_categories_, self.n_trials_ = shape.categories, shape.trials
+        elif (shape.categories > self.n_categories_).any():
+            place = int(np.argmax(shape.categories > self.n_categories_))
+            raise ValueError(
+                f"X has category {shape.categories[place] - 1} in column {place}: the fit knows "
+                f"{self.n_categories_[place]} categories, from 0."
+            )
+        return X
+
+    def _emissions_now(self) -> Any:
+        plain = plain_components(self.family, self._shape(), self.n_components)
+        leaves, tree = jax.tree.flatten(plain)
+        values = [np.asarray(getattr(self, name), dtype=np.float64) for name in _names(plain)]
+        for name, leaf, value in zip(_names(plain), leaves, values, strict=True):
+            if np.shape(leaf) != value.shape:
+                raise ValueError(f"{name} has shape {value.shape}: it must be {np.shape(leaf)}.")
+        return jax.tree.unflatten(tree, values)
+
+    def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
+        values = [np.asarray(leaf) for leaf in jax.tree.leaves(emissions)]
+        return dict(zip(_names(emissions), values, strict=True))
+
+    def _started_emissions(self, data: Sequences, labels: np.ndarray) -> Any:
+        blank = plain_components(self.family, self._shape(), self.n_components)
+        if not self._starts("e", _names(blank)[0]):
+            return self._emissions_now()
+        return labeled(blank, data, labels, self.n_components)
+
+    def _emission_prior(self, emissions: Any) -> None:
+        """Return nothing: families have no common prior."""
+
+    def _emission_means(self, emissions: Any) -> np.ndarray:
+        return _means(emissions, self.n_components)
+
+    def _seen_by_kmeans(self, X: np.ndarray) -> np.ndarray:
+        names = [self.family] * X.shape[1] if isinstance(self.family, str) else list(self.family)
+        columns = []
+        for place, name in enumerate(names):
+            column = X[:, place]
+            if name == "categorical":
+                columns += [(column == c).astype(float) for c in range(int(self.n_categories_[place]))]
+            elif name == "von_mises":
+                columns += [np.cos(column), np.sin(column)]
+            else:
+                columns.append(np.log1p(column) if name in ("poisson", "exponential", "gamma") else column)
+        seen = np.stack(columns, axis=1)
+        spread = seen.std(axis=0)
+        return seen / np.where(spread > 0, spread, 1.0)
+
+    def _emission_parameters(self) -> int:
+        emissions = self._emissions_now()
+        return self.n_components * (getattr(emissions, "size", None) or emissions.concentration.shape[-1])
+
+    @property
+    def _tied(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def _emission_letters(self) -> str:
+        return "e"
+
+    @property
+    def _width(self) -> float:
+        return self.reg_covar
+
+    def _entries_of(self, values: np.ndarray) -> np.ndarray:
+        return values
+
+    def _shape_of(self, model: HiddenMarkovModel) -> dict[str, Any]:
+        shape = shape_of(model.emissions)
+        return {"n_features_in_": shape.n, "n_categories_": shape.categories, "n_trials_": shape.trials}
+
+    @classmethod
+    def _parameters_of(cls, model: HiddenMarkovModel) -> dict[str, Any]:
+        return {"n_components": len(model.initial), "family": family_of(model.emissions)}
+
+
+def _names(emissions: Any) -> list[str]:
+    """Return a name for each parameter: its own, with the number of its part where there are several parts."""
+    names = []
+    for path, _ in jax.tree_util.tree_flatten_with_path(emissions)[0]:
+        keys = [str(getattr(key, "name", getattr(key, "idx", ""))) for key in path]
+        part = [key for key in keys if key.isdigit()]
+        names.append("_".join([keys[-1], *part]) + "_")
+    return names
+
+
+def _means(emissions: Any, k: int) -> np.ndarray:
+    """Return the mean of what each state emits, drawn where a family does not tell it."""
+    if isinstance(emissions, Product):
+        return np.concatenate([_means(part, k) for part in emissions.parts], axis=1)
+    for name in ("mean", "rate", "probability"):
+        one = emissions.columns if isinstance(emissions, Independent) else emissions
+        if hasattr(one, name):
+            return np.asarray(getattr(one, name)).reshape(k, -1)
+    with jax.enable_x64(True):
+        drawn = np.asarray(emissions.sample(jax.random.key(0), (10_000,)))
+    return drawn.mean(axis=0).reshape(k, -1)

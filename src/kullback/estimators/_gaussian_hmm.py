@@ -1,0 +1,270 @@
+"""Hidden Markov models with Gaussian emissions: hmmlearn's, and more."""
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator, for_states, shared
+from kullback.estimators._hmm_priors import GaussianPrior
+from kullback.estimators._sequences import Sequences
+from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
+from kullback.models import HiddenMarkovModel
+
+
+class GaussianHMM(HiddenMarkovEstimator):
+    """A hidden Markov model whose states emit Gaussians: hmmlearn's `GaussianHMM`, and more.
+
+    Code written for hmmlearn's class runs unchanged when only the import changes. New on top of it: `partial_fit`, also
+    for a series that never ends; `sample_weight` for each sequence; NaN entries are missing; `filter`, `forecast`,
+    `impute`, `save`, `load`, `to_model`, `from_model`, and `combine`.
+
+    Parameters
+    ----------
+    n_components : int
+        The number of states.
+    covariance_type : {'spherical', 'diag', 'full', 'tied'}
+        What covariances may be.
+    min_covar : float
+        What is added to the variances that a fit starts from.
+    startprob_prior, transmat_prior : float or array
+        Parameters of the Dirichlet priors of `startprob_` and of the rows of `transmat_`.
+    means_prior, means_weight : float or array
+        Mean and precision of the normal prior of `means_`.
+    covars_prior, covars_weight : float or array
+        Parameters of the inverse gamma or inverse Wishart prior of the covariances.
+    algorithm : {'viterbi', 'map'}
+        How `predict` finds a path.
+    random_state : int, RandomState or None
+        Where randomness comes from.
+    n_iter : int
+        How many steps of EM there are at most.
+    tol : float
+        EM ends when the log-likelihood of all the data gains less.
+    verbose : bool
+        Whether to show progress.
+    params, init_params : str
+        What is learned, and what is started: 's' for startprob, 't' for transmat, 'm' for means, 'c' for covars.
+    implementation : {'log', 'scaling'}
+        Accepted for hmmlearn's sake: there is one recursion here, as safe as the one and as quick as the other.
+    n_init : int
+        How many starts there are; the best is kept.
+    rate : float, callable or None
+        The weight of a batch in `partial_fit`: constant to follow drift, a function of the step, or a schedule.
+    lag : int
+        How many rows of a series that goes on wait for what comes after them.
+
+    Attributes
+    ----------
+    startprob_ : ndarray of shape (n_components,)
+    transmat_ : ndarray of shape (n_components, n_components)
+    means_ : ndarray of shape (n_components, n_features)
+    covars_ : ndarray of shape (n_components, n_features, n_features)
+        Matrices whatever the type; it is set in the shape of the type, in which `covariances_` holds it.
+    monitor_ : ConvergenceMonitor
+        The log-likelihoods of the fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(m, 1, (100, 1)) for m in (0, 6, 0, 6)])
+    >>> hmm = GaussianHMM(n_components=2, random_state=0).fit(X)
+    >>> np.sort(hmm.means_.ravel()).round().tolist()
+    [0.0, 6.0]
+
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **HMM_CONSTRAINTS,
+        "covariance_type": [StrOptions({"spherical", "diag", "full", "tied"})],
+        "min_covar": [Interval(Real, 0.0, None, closed="left")],
+        "means_prior": [Real, "array-like"],
+        "means_weight": [Real, "array-like"],
+        "covars_prior": [Real, "array-like"],
+        "covars_weight": [Real, "array-like"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        covariance_type: str = "diag",
+        min_covar: float = 1e-3,
+        startprob_prior: Any = 1.0,
+        transmat_prior: Any = 1.0,
+        means_prior: Any = 0,
+        means_weight: Any = 0,
+        covars_prior: Any = 1e-2,
+        covars_weight: Any = 1,
+        algorithm: str = "viterbi",
+        random_state: Any = None,
+        n_iter: int = 10,
+        tol: float = 1e-2,
+        verbose: bool = False,
+        params: str = "stmc",
+        init_params: str = "stmc",
+        implementation: str = "log",
+        *,
+        n_init: int = 1,
+        rate: Any = None,
+        lag: int = LAG,
+    ):
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.min_covar = min_covar
+        self.startprob_prior = startprob_prior
+        self.transmat_prior = transmat_prior
+        self.means_prior = means_prior
+        self.means_weight = means_weight
+        self.covars_prior = covars_prior
+        self.covars_weight = covars_weight
+        self.algorithm = algorithm
+        self.random_state = random_state
+        self.n_iter = n_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.params = params
+        self.init_params = init_params
+        self.implementation = implementation
+        self.n_init = n_init
+        self.rate = rate
+        self.lag = lag
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return int(np.shape(self.means_)[1])
+
+    @property
+    def covars_(self) -> np.ndarray:
+        """The covariance matrix of each state."""
+        covariances, k, n = self.covariances_, self.n_components, self.n_features
+        match self.covariance_type:
+            case "spherical":
+                return covariances[:, None, None] * np.eye(n)
+            case "diag":
+                return covariances[:, None, :] * np.eye(n)
+            case "tied":
+                return np.tile(covariances, (k, 1, 1))
+        return covariances
+
+    @covars_.setter
+    def covars_(self, covars: Any) -> None:
+        self.covariances_ = _checked(np.array(covars, dtype=np.float64), self.covariance_type, self.n_components)
+
+    # --- emissions ----------------------------------------------------------------------------------------
+
+    def _emissions_now(self) -> Any:
+        means, covariances = np.asarray(self.means_, dtype=np.float64), self.covariances_
+        if means.ndim != 2 or len(means) != self.n_components:
+            raise ValueError(f"means_ has shape {means.shape}: it must be ({self.n_components}, n_features).")
+        match self.covariance_type:
+            case "spherical":
+                return SphericalGaussian(means, covariances)
+            case "diag":
+                return DiagonalGaussian(means, covariances)
+            case "tied":
+                return Gaussian(means, np.tile(covariances, (self.n_components, 1, 1)))
+        return Gaussian(means, covariances)
+
+    def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
+        covariance = np.asarray(getattr(emissions, "covariance", getattr(emissions, "variance", None)))
+        held = covariance[0] if self.covariance_type == "tied" else covariance
+        return {"means_": np.asarray(emissions.mean), "covariances_": held}
+
+    def _started_emissions(self, data: Sequences, labels: np.ndarray) -> Any:
+        rows, k = data.rows.filled(), self.n_components
+        n = rows.shape[1]
+        means = shared(rows, labels, k, lambda some: some.mean(axis=0))
+        if self._starts("m", "means_"):
+            self.means_ = means
+        if self._starts("c", "covariances_"):
+            away = rows - means[labels]
+            within = away.T @ away / len(rows) + self.min_covar * np.eye(n)
+            match self.covariance_type:
+                case "spherical":
+                    self.covariances_ = np.full(k, np.diagonal(within).mean())
+                case "diag":
+                    self.covariances_ = np.tile(np.diagonal(within), (k, 1))
+                case "tied":
+                    self.covariances_ = within
+                case _:
+                    self.covariances_ = np.tile(within, (k, 1, 1))
+        if np.shape(self.means_)[1:] != (n,):
+            raise ValueError(f"X has {n} features, and means_ has shape {np.shape(self.means_)}.")
+        return self._emissions_now()
+
+    def _emission_prior(self, emissions: Any) -> GaussianPrior:
+        covariance = getattr(emissions, "covariance", getattr(emissions, "variance", None))
+        return GaussianPrior(
+            for_states(self.means_prior),
+            for_states(self.means_weight),
+            np.asarray(self.covars_prior, dtype=np.float64),
+            np.asarray(self.covars_weight, dtype=np.float64),
+            None if "m" in self.params else emissions.mean,
+            None if "c" in self.params else covariance,
+            self.covariance_type == "tied",
+        )
+
+    def _emission_means(self, emissions: Any) -> np.ndarray:
+        return np.asarray(emissions.mean)
+
+    def _seen_by_kmeans(self, X: np.ndarray) -> np.ndarray:
+        return X
+
+    def _emission_parameters(self) -> int:
+        k, n = self.n_components, self.n_features
+        sizes = {"spherical": k, "diag": k * n, "full": k * n * (n + 1) // 2, "tied": n * (n + 1) // 2}
+        return k * n + sizes[self.covariance_type]
+
+    @property
+    def _tied(self) -> tuple[str, ...]:
+        return ("covariance",) if self.covariance_type == "tied" else ()
+
+    @property
+    def _emission_letters(self) -> str:
+        return "mc"
+
+    # --- borders ------------------------------------------------------------------------------------------
+
+    def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
+        return X
+
+    @property
+    def _width(self) -> float:
+        return 0.0
+
+    def _entries_of(self, values: np.ndarray) -> np.ndarray:
+        return values
+
+    def _shape_of(self, model: HiddenMarkovModel) -> dict[str, Any]:
+        return {"n_features_in_": int(model.emissions.mean.shape[-1])}
+
+    @classmethod
+    def _parameters_of(cls, model: HiddenMarkovModel) -> dict[str, Any]:
+        kinds = {SphericalGaussian: "spherical", DiagonalGaussian: "diag", Gaussian: "full"}
+        kind = kinds.get(type(model.emissions))
+        if kind is None:
+            raise ValueError(f"the model emits {type(model.emissions).__name__}: a GaussianHMM needs Gaussians.")
+        if "covariance" in model.tied:
+            kind = "tied"
+        return {"n_components": len(model.initial), "covariance_type": kind}
+
+
+def _checked(covars: np.ndarray, kind: str, k: int) -> np.ndarray:
+    """Return covariances of the shape of their type; hmmlearn's words where they are not."""
+    if kind == "spherical":
+        covars = covars.reshape(len(covars), -1).mean(axis=1)
+    if kind != "tied" and len(covars) != k:
+        raise ValueError(f"{kind!r} covars have length n_components: it is {len(covars)}, and there are {k} states.")
+    dimensions = {"spherical": 1, "diag": 2, "tied": 2, "full": 3}[kind]
+    if covars.ndim != dimensions or (kind in ("tied", "full") and covars.shape[-1] != covars.shape[-2]):
+        raise ValueError(f"{kind!r} covars have shape {covars.shape}, which is not one of matrices or variances.")
+    if kind in ("spherical", "diag"):
+        good = bool((covars > 0).all())
+    else:
+        good = np.allclose(covars, np.swapaxes(covars, -1, -2)) and bool((np.linalg.eigvalsh(covars) > 0).all())
+    if not good:
+        raise ValueError(f"{kind!r} covars must be {'positive' if dimensions < 2 else 'symmetric, positive-definite'}")
+    return covars

@@ -1,0 +1,169 @@
+"""Hidden Markov models that emit counts of categories."""
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from kullback.estimators._columns import whole
+from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator
+from kullback.estimators._labeled import labeled
+from kullback.estimators._sequences import Sequences
+from kullback.models import Counts, HiddenMarkovModel
+
+
+class MultinomialHMM(HiddenMarkovEstimator):
+    """A hidden Markov model whose states emit counts of categories: hmmlearn's `MultinomialHMM`, and more.
+
+    A row of X has the count of each category. Code written for hmmlearn's class runs unchanged when only the import
+    changes. What is new on top of it is listed at `GaussianHMM`.
+
+    Parameters
+    ----------
+    n_components : int
+        The number of states.
+    n_trials : int, array of int or None
+        What the rows sum to; None reads it off the first X. Rows may have different totals.
+    startprob_prior, transmat_prior : float or array
+        Parameters of Dirichlet priors.
+    params, init_params : str
+        What is learned, and what is started: 's' for startprob, 't' for transmat, 'e' for emissionprob.
+    algorithm, random_state, n_iter, tol, verbose, implementation, n_init, rate, lag
+        As in `GaussianHMM`.
+
+    Attributes
+    ----------
+    startprob_ : ndarray of shape (n_components,)
+    transmat_ : ndarray of shape (n_components, n_components)
+    emissionprob_ : ndarray of shape (n_components, n_features)
+    totals_ : ndarray of shape (n_components,)
+        The average total of the rows of each state.
+    monitor_ : ConvergenceMonitor
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.multinomial(9, p, 100) for p in ([0.8, 0.1, 0.1], [0.1, 0.1, 0.8]) * 2])
+    >>> hmm = MultinomialHMM(n_components=2, random_state=0).fit(X)
+    >>> hmm.emissionprob_.max(axis=1).round(1).tolist()
+    [0.8, 0.8]
+
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **HMM_CONSTRAINTS,
+        "n_trials": [Interval(Integral, 1, None, closed="left"), "array-like", None],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        n_trials: Any = None,
+        startprob_prior: Any = 1.0,
+        transmat_prior: Any = 1.0,
+        algorithm: str = "viterbi",
+        random_state: Any = None,
+        n_iter: int = 10,
+        tol: float = 1e-2,
+        verbose: bool = False,
+        params: str = "ste",
+        init_params: str = "ste",
+        implementation: str = "log",
+        *,
+        n_init: int = 1,
+        rate: Any = None,
+        lag: int = LAG,
+    ):
+        self.n_components = n_components
+        self.n_trials = n_trials
+        self.startprob_prior = startprob_prior
+        self.transmat_prior = transmat_prior
+        self.algorithm = algorithm
+        self.random_state = random_state
+        self.n_iter = n_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.params = params
+        self.init_params = init_params
+        self.implementation = implementation
+        self.n_init = n_init
+        self.rate = rate
+        self.lag = lag
+
+    @property
+    def n_features(self) -> int:
+        """The number of categories."""
+        return int(np.shape(self.emissionprob_)[1])
+
+    def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            if not (whole(X) | np.isnan(X)).all():
+                raise ValueError("Symbol counts should be nonnegative integers")
+        totals = X.sum(axis=1)
+        there = ~np.isnan(totals)
+        if self.n_trials is None and first:  # as in hmmlearn, what the first X says becomes the parameter
+            same = there.any() and (totals[there] == totals[there][0]).all()
+            self.n_trials = int(totals[there][0]) if same else np.nan_to_num(totals).astype(np.int64)
+        elif first and not (totals == self.n_trials)[there].all():
+            raise ValueError("Total count for each sample should add up to the number of trials")
+        return X
+
+    def _emissions_now(self) -> Any:
+        found = np.atleast_2d(np.asarray(self.emissionprob_, dtype=np.float64))
+        if len(found) != self.n_components:
+            raise ValueError("emissionprob_ must have shape (n_components, n_features)")
+        if not np.allclose(found.sum(axis=1), 1):
+            raise ValueError(f"emissionprob_ rows must sum to 1 (got row sums of {found.sum(axis=1)})")
+        if self.n_trials is None and not hasattr(self, "totals_"):
+            raise ValueError("n_trials must be set")
+        totals = getattr(self, "totals_", np.full(len(found), np.mean(self.n_trials)))
+        return Counts(found, np.asarray(totals, dtype=np.float64))
+
+    def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
+        return {"emissionprob_": np.asarray(emissions.probabilities), "totals_": np.asarray(emissions.total)}
+
+    def _started_emissions(self, data: Sequences, labels: np.ndarray) -> Any:
+        if not self._starts("e", "emissionprob_"):
+            return self._emissions_now()
+        k, n = self.n_components, data.X.shape[1]
+        return labeled(Counts(np.full((k, n), 1 / n)), data, labels, k)
+
+    def _emission_prior(self, emissions: Any) -> None:
+        """Return nothing: hmmlearn has no prior of these."""
+
+    def _emission_means(self, emissions: Any) -> np.ndarray:
+        return np.asarray(emissions.total)[:, None] * np.asarray(emissions.probabilities)
+
+    def _seen_by_kmeans(self, X: np.ndarray) -> np.ndarray:
+        return X / np.maximum(X.sum(axis=1, keepdims=True), 1)
+
+    def _emission_parameters(self) -> int:
+        return self.n_components * (np.shape(self.emissionprob_)[1] - 1)
+
+    @property
+    def _tied(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def _emission_letters(self) -> str:
+        return "e"
+
+    @property
+    def _width(self) -> float:
+        return 0.0
+
+    def _entries_of(self, values: np.ndarray) -> np.ndarray:
+        if self.n_trials is not None and len(np.unique(self.n_trials)) > 1:
+            raise ValueError("For sampling, a single n_trials must be given")
+        return values.astype(np.int64)
+
+    def _shape_of(self, model: HiddenMarkovModel) -> dict[str, Any]:
+        return {"n_features_in_": int(model.emissions.probabilities.shape[-1])}
+
+    @classmethod
+    def _parameters_of(cls, model: HiddenMarkovModel) -> dict[str, Any]:
+        if not isinstance(model.emissions, Counts):
+            raise ValueError(f"the model emits {type(model.emissions).__name__}: a MultinomialHMM needs Counts.")
+        return {"n_components": len(model.initial)}

@@ -1,0 +1,306 @@
+"""Estimators of sequences: fit in batch, or from a series that never ends; score, filter, sample."""
+
+import abc
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+import jax
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kullback.estimators._model_estimator import Fitted, ModelEstimator
+from kullback.estimators._progress import Progress
+from kullback.estimators._sequences import Sequences, check_lengths
+from kullback.estimators._stream import check_stream
+from kullback.families import Extent
+from kullback.learning import em_step, online_em_step
+
+#: The longest series that a combination looks at: usages have settled long before.
+_HORIZON = 4096
+
+
+class SequenceEstimator(ModelEstimator):
+    """A model of rows that follow each other in time. A subclass says how it starts, and what the entries may be.
+
+    A series that never restarts is learned piece by piece, `partial_fit(X, continues=True)`. What is known of the
+    hidden state is carried from piece to piece. The last `lag` rows of a piece are looked at, for what they say of the
+    rows before them, and wait to be counted until the next piece has come.
+    """
+
+    # --- what a subclass says ---------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def _start(self, data: Sequences, random: np.random.RandomState) -> Any:
+        """Return the model to begin with."""
+
+    @abc.abstractmethod
+    def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
+        """Check what the entries of X mean, beyond being numbers, and return them as numbers."""
+
+    @abc.abstractmethod
+    def _emissions(self, model: Any) -> Any:
+        """Return what gives each row its likelihood, if it has a quick kernel; or None."""
+
+    @abc.abstractmethod
+    def _prior(self, model: Any) -> Any:
+        """Return what is added to the statistics of the data, or None."""
+
+    @abc.abstractmethod
+    def _ended(self, history: list[float]) -> bool:
+        """Whether a fit with these log-likelihoods of all the data is done."""
+
+    @property
+    @abc.abstractmethod
+    def _steps(self) -> int:
+        """How many steps of EM there are at most."""
+
+    @property
+    @abc.abstractmethod
+    def _carry_names(self) -> tuple[str, ...]:
+        """The attributes_ that hold what is known of the hidden state at the end of a series that goes on."""
+
+    # --- learning ---------------------------------------------------------------------------------------
+
+    def _fit(self, data: Sequences) -> Fitted:
+        """Keep the best of some runs of batch EM."""
+        random = check_random_state(self.random_state)
+        best: Fitted | None = None
+        with Progress(self.verbose, self._steps) as progress:
+            for init in range(self.n_init):
+                progress.begin(init)
+                with jax.enable_x64(True):
+                    model = jax.tree.map(np.asarray, self._start(data, random))
+                run = self._climbed(model, data, progress)
+                if best is None or (run.history and run.history[-1] > best.history[-1]):
+                    best = run
+        assert best is not None
+        self._forget_series()
+        self._keep(best.model)
+        self.converged_, self.n_iter_ = best.converged, len(best.history)
+        self.lower_bound_ = best.history[-1] if best.history else -np.inf
+        self.lower_bounds_ = best.history
+        self.n_points_seen_, self.n_sequences_seen_, self.n_batches_seen_ = data.mass, data.begun, 1
+        return best
+
+    def _climbed(self, model: Any, data: Sequences, progress: Progress) -> Fitted:
+        history: list[float] = []
+        for _ in range(self._steps):
+            with jax.enable_x64(True):
+                batch = data.batch(self._emissions(model))
+                model, seen = em_step(model, batch, self._prior(model))
+                model = jax.tree.map(np.asarray, model)
+            history.append(float(seen.log_likelihood) * data.mass)
+            self._check_sound(model, history[-1])
+            progress.step(history[-1] / data.mass)
+            if self._ended(history):
+                return Fitted(model, history, True)
+        return Fitted(model, history, False)
+
+    def _partial_fit(self, data: Sequences, carry: Any, continues: bool) -> None:
+        """Make one step of online EM towards rows of which the first may go on from the carry."""
+        first = not hasattr(self, "n_batches_seen_")
+        if data.mass > 0:
+            step, points = (0, 0.0) if first else (self.n_batches_seen_, self.n_points_seen_)
+            rate = self._rate_at(step, points, data.mass)
+            with jax.enable_x64(True):
+                if first:
+                    model = jax.tree.map(np.asarray, self._start(data, check_random_state(self.random_state)))
+                else:
+                    model = self._current_model()
+                batch = data.batch(self._emissions(model))
+                # a prior is what was seen before the stream: it enters once
+                prior = self._prior(model) if first else None
+                model, carry, seen = online_em_step(model, batch, rate, prior, carry)
+                model, carry = jax.tree.map(np.asarray, (model, carry))
+            self._keep_step(model, float(seen.log_likelihood), data.mass)
+            self.n_sequences_seen_ = getattr(self, "n_sequences_seen_", 0.0) + data.begun
+        self._forget_series()
+        if continues:
+            self._wait(data, carry)
+
+    def _wait(self, data: Sequences, carry: Any) -> None:
+        """Keep the rows that are not counted yet, and what is known of the hidden state before them."""
+        self.waiting_ = np.array(data.X[data.ahead])
+        if data.inputs is not None:
+            self.waiting_inputs_ = np.array(data.inputs[data.ahead])
+        begins = len(self.waiting_) > 0 and bool(data.first[data.ahead][0])
+        if carry is not None and not begins:
+            for name, value in zip(self._carry_names, jax.tree.leaves(carry), strict=True):
+                setattr(self, name, np.asarray(value))
+
+    def _forget_series(self) -> None:
+        """The series has ended: nothing waits, nothing is carried on."""
+        for name in ("waiting_", "waiting_inputs_", *self._carry_names):
+            self.__dict__.pop(name, None)
+
+    def _end_series(self) -> None:
+        """Count the rows that wait: nothing comes after them."""
+        waiting = getattr(self, "waiting_", None)
+        if waiting is not None and len(waiting):
+            inputs = getattr(self, "waiting_inputs_", None)
+            none = Sequences(waiting[:0], np.zeros(0, bool), None, None if inputs is None else inputs[:0])
+            self._partial_fit(*self._with_waiting(none, False), False)
+        self._forget_series()
+
+    def _carry(self) -> Any:
+        """Return what is known of the hidden state before the rows that wait, or None if they begin a series."""
+        known = tuple(getattr(self, name, None) for name in self._carry_names)
+        if known[0] is None:
+            return None
+        return known[0] if len(known) == 1 else self._joined(known)
+
+    @abc.abstractmethod
+    def _joined(self, known: tuple[Any, ...]) -> Any:
+        """Return the carry whose leaves these are."""
+
+    def _with_waiting(self, data: Sequences, continues: bool) -> tuple[Sequences, Any]:
+        """Put the rows that wait before the new ones; the last of a series that goes on wait in turn."""
+        carry, waiting = self._carry(), getattr(self, "waiting_", None)
+        X, first, weight, inputs = data.X, data.first.copy(), data.weight, data.inputs
+        goes_on = continues and waiting is not None and (carry is not None or len(waiting) > 0)
+        if goes_on:
+            first[0] = False
+        if waiting is not None and len(waiting):
+            X = np.concatenate([waiting, X])
+            first = np.concatenate([np.arange(len(waiting)) == (-1 if carry is not None else 0), first])
+            weight = np.concatenate([np.ones(len(waiting)), weight])
+            inputs = None if inputs is None else np.concatenate([self.waiting_inputs_, inputs])
+        elif not goes_on:
+            carry = None
+        ahead = np.zeros(len(X), bool)
+        if continues and self.lag > 0:
+            begins = np.flatnonzero(first)
+            ahead[max(len(X) - self.lag, begins[-1] if len(begins) else 0) :] = True
+        return Sequences(X, first, weight, inputs, ahead, self._width), carry
+
+    def fit_stream(self, batches: Iterable[Any], passes: int = 1) -> Self:
+        """Go through the pieces of one series by `partial_fit(X, continues=True)`, with memory for one of them.
+
+        The series ends with the last piece: what waits is counted then.
+
+        When the iterable raises, what was learned until then stays; before anything was, the estimator is as it was.
+
+        Parameters
+        ----------
+        batches : iterable of array-like
+            The pieces, in order. More than one pass needs something that can be gone through again, like a list.
+        passes : int
+            How often to go through all of them; each pass is a series of its own.
+
+        Returns
+        -------
+        self
+
+        """
+        self._validate_params()
+        check_stream(batches, passes)
+        before = dict(vars(self))
+        for attribute in [name for name in before if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, attribute)
+        try:
+            with Progress(self.verbose, None) as progress:
+                progress.begin(0)
+                for _ in range(passes):
+                    for X in batches:
+                        self._piece(X, continues=True)
+                        progress.step(getattr(self, "lower_bound_", -np.inf))
+                    self._end_series()
+            if not hasattr(self, "n_batches_seen_"):
+                raise ValueError(f"batches has too few rows to fit {type(self).__name__} to.")
+        except BaseException:
+            if not hasattr(self, "n_batches_seen_"):
+                self.__dict__ = before
+            raise
+        return self
+
+    @abc.abstractmethod
+    def _piece(self, X: Any, continues: bool) -> Any:
+        """Learn from one piece of a series by `partial_fit`."""
+
+    # --- questions --------------------------------------------------------------------------------------
+
+    def _asked(self, X: Any, lengths: Any, inputs: Any = None) -> tuple[Sequences, Any]:
+        """Return sequences to answer for, and the model that answers."""
+        self._check_is_fitted()
+        data = self._sequences(X, lengths, None, False, inputs)
+        if len(data) == 0:
+            raise ValueError("X has no rows: there is nothing to answer for.")
+        model = self.to_model()
+        columns = self._shape_of(model)["n_features_in_"]
+        if data.X.shape[1] != columns:
+            raise ValueError(
+                f"X has {data.X.shape[1]} features, but {type(self).__name__} is expecting {columns} features as input."
+            )
+        return data, model
+
+    def _answer(self, X: Any, lengths: Any, question: Callable[..., Any], *args: Any, inputs: Any = None) -> Any:
+        """Ask the model about each row: arrays whose first axis is the rows."""
+        data, model = self._asked(X, lengths, inputs)
+        with jax.enable_x64(True):
+            answers = question(model, data.batch(self._emissions(model)), *args)
+            return jax.tree.map(lambda leaf: np.asarray(leaf)[: len(data)], answers)
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self, next(iter(self._marks)))
+
+    @property
+    @abc.abstractmethod
+    def _marks(self) -> tuple[str, ...]:
+        """The attributes_ that make an estimator fitted; they may be set by hand."""
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _sequences(self, X: Any, lengths: Any, sample_weight: Any, first: bool, inputs: Any = None) -> Sequences:
+        if getattr(X, "ndim", 2) == 1 or (isinstance(X, (list, tuple)) and len(X) and np.ndim(X[0]) == 0):
+            X = np.asarray(X).reshape(-1, 1)  # a series of single numbers
+        named = hasattr(self, "n_features_in_")
+        table = validate_data(
+            self,
+            X,
+            reset=first or not named,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=1 if first else 0,
+        )
+        lengths = check_lengths(lengths, len(table))
+        weight = _weights(sample_weight, lengths)
+        begins = np.zeros(len(table), bool)
+        if len(table):
+            begins[np.cumsum(lengths) - lengths] = True
+        known = None if inputs is None else _inputs(inputs, len(table))
+        if weight is not None and not weight.all():  # a sequence that never counts is no sequence
+            kept = weight > 0
+            table, begins, weight = table[kept], begins[kept], weight[kept]
+            known = None if known is None else known[kept]
+        return Sequences(self._check_values(table, first), begins, weight, known, None, self._width)
+
+    def _extent(self) -> Extent:
+        """Return the extent of a sequence of the length that the fit has seen, each row with an equal part of 1."""
+        seen = getattr(self, "n_points_seen_", 0.0) / max(getattr(self, "n_sequences_seen_", 1.0), 1.0)
+        length = int(np.clip(round(seen), 2, _HORIZON))
+        return Extent.of_lengths(length, 1 / length)
+
+
+def _weights(sample_weight: Any, lengths: np.ndarray) -> np.ndarray | None:
+    """Return the weight of each row: that of its sequence."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != lengths.shape:
+        raise ValueError(
+            f"sample_weight has shape {weight.shape}: there are {len(lengths)} sequences, and each has one weight."
+        )
+    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
+        raise ValueError("sample_weight must be finite, not negative, and not all zero.")
+    return np.repeat(weight, lengths)
+
+
+def _inputs(inputs: Any, rows: int) -> np.ndarray:
+    table = np.asarray(inputs, dtype=np.float64)
+    table = table.reshape(-1, 1) if table.ndim == 1 else table
+    if table.ndim != 2 or len(table) != rows:
+        raise ValueError(f"inputs has shape {np.shape(inputs)}: X has {rows} rows, and each needs its inputs.")
+    if not np.isfinite(table).all():
+        raise ValueError("inputs has entries that are not finite: they must be known at every step.")
+    return table

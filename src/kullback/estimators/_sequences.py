@@ -1,0 +1,94 @@
+"""Tables of rows that follow each other in time: sequences one below the other, as one padded batch."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from kullback.estimators._rows import Rows
+from kullback.families import Batch, Steps
+
+
+def padded_steps(rows: int) -> int:
+    """Round up to a few sizes, an eighth of an octave apart: batches of like lengths share one compiled function."""
+    if rows <= 16:
+        return 16
+    eighth = max(1 << (rows - 1).bit_length() - 4, 8)
+    return -(-rows // eighth) * eighth
+
+
+def check_lengths(lengths: Any, rows: int) -> np.ndarray:
+    """Return the lengths of sequences that are `rows` together; one sequence for None."""
+    if lengths is None:
+        return np.array([rows], dtype=np.int64)
+    found = np.atleast_1d(np.asarray(lengths))
+    if found.ndim != 1 or not (np.issubdtype(found.dtype, np.integer) or (found == np.floor(found)).all()):
+        raise ValueError(f"lengths must be a list of whole numbers, one for each sequence; it is {lengths!r}.")
+    if len(found) and found.min() < 1:
+        place = int(np.argmin(found))
+        raise ValueError(f"lengths[{place}] is {found[place]}: every sequence needs a row, so leave it out.")
+    if found.sum() != rows:
+        raise ValueError(f"lengths array sums to {found.sum()} and doesn't sum to {rows} samples, the rows of X.")
+    return found.astype(np.int64)
+
+
+class Sequences:
+    """Rows of sequences, one below the other, with a weight for each. NaN entries are missing.
+
+    `first` marks the rows that begin a sequence, `ahead` those that are looked at and not counted yet, `inputs` are
+    known from outside.
+    """
+
+    def __init__(
+        self,
+        X: np.ndarray,
+        first: np.ndarray,
+        weight: np.ndarray | None = None,
+        inputs: np.ndarray | None = None,
+        ahead: np.ndarray | None = None,
+        width: float = 0.0,
+    ):
+        self.X, self.first, self.inputs = X, first, inputs
+        self.weight = np.ones(len(X)) if weight is None else weight
+        self.ahead = np.zeros(len(X), bool) if ahead is None else ahead
+        self.rows = Rows(X, None, width)
+        self._batch: Batch | None = None
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def mass(self) -> float:
+        """The weight of all rows that count."""
+        return float(self.weight[~self.ahead].sum())
+
+    @property
+    def begun(self) -> float:
+        """The weight of all sequences that begin here."""
+        return float(self.weight[self.first & ~self.ahead].sum())
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The number of rows of each sequence."""
+        starts = np.flatnonzero(self.first)
+        return np.diff(np.append(starts, len(self.X)))
+
+    def padded(self, values: np.ndarray, fill: Any) -> np.ndarray:
+        """Return values with as many rows of padding as the batch has."""
+        more = padded_steps(len(self.X)) - len(values)
+        return np.concatenate([values, np.full((more, *values.shape[1:]), fill, dtype=values.dtype)])
+
+    def batch(self, emissions: Any = None) -> Batch:
+        """Return the batch, with the frame in which these emissions are quick. Call it in 64 bits."""
+        if self._batch is None:
+            values = self.padded(np.ascontiguousarray(self.X, dtype=np.float64), 0.0)
+            values[len(self.X) :] = values[:1]
+            observed = ~np.isnan(values) if self.rows.missing else None
+            inputs = None if self.inputs is None else self.padded(self.inputs, 0.0)
+            steps = Steps(self.padded(self.first, True), self.padded(self.ahead, False), inputs)
+            made = Batch(values, self.padded(self.weight, 0.0), self.rows.width, observed, None, steps)
+            self._batch = jax.tree.map(jnp.asarray, made)
+        frame = self.rows.frame_for(emissions)
+        old = self._batch
+        return old if frame is None else Batch(old.values, old.weight, old.width, old.observed, frame, old.steps)

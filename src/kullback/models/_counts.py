@@ -1,0 +1,115 @@
+"""Counts of categories whose total is given with the data."""
+
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import gammaln, xlogy
+from jaxtyping import Array, Float, Num
+
+from kullback.families import Batch, Categorical, ClosedFormModel, Extent, MeanStatistics, Numeric
+from kullback.families._statistics import average, expand
+from kullback.families._whole import row_weight, weighted_total
+
+
+class Counts(ClosedFormModel):
+    """v | n ~ Multinomial(n, p), where each row has its own total n = Σ v_i, which is not modeled.
+
+    Statistics are the average counts of a row; the nearest model has p in proportion to them. `total` is the average
+    total: the model's own counts are total·p. Rows with a missing entry count as missing. Batched over leading axes.
+
+    >>> coin = Counts(probabilities=[0.5, 0.5])
+    >>> coin.log_likelihood(Batch([[1, 1], [3, 0]])).round(3).tolist()  # log 1/2 and log 1/8
+    [-0.693..., -2.079...]
+    """
+
+    probabilities: Float[Numeric, "*batch k"]
+    total: Float[Numeric, "*batch"]
+
+    def __init__(self, probabilities: Any, total: Any = 1.0):
+        self.probabilities = Categorical(probabilities).probabilities
+        dtype = self.probabilities.dtype
+        self.total = jnp.broadcast_to(jnp.asarray(total, dtype), self.probabilities.shape[:-1])
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The leading axes: how many members are held."""
+        return self.probabilities.shape[:-1]
+
+    def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
+        """Return log n!/∏ v_i! + Σ v_i log p_i for each row and member; 0 for a row that is missing."""
+        p = jnp.asarray(self.probabilities)
+        v = jnp.asarray(batch.values, p.dtype)
+        base = gammaln(v.sum(axis=-1) + 1) - gammaln(v + 1).sum(axis=-1)
+        # counts of what cannot happen, apart from counts of 0, have no finite logarithm
+        possible = jnp.tensordot(v, jnp.where(p > 0, jnp.log(jnp.where(p > 0, p, 1)), 0), axes=(-1, -1))
+        impossible = jnp.tensordot(v, jnp.where(p > 0, 0.0, 1.0).astype(p.dtype), axes=(-1, -1)) > 0
+        value = jnp.where(impossible, -jnp.inf, expand(base, len(self.batch_shape)) + possible)
+        if batch.observed is None:
+            return value
+        return jnp.where(expand(jnp.all(jnp.asarray(batch.observed), axis=-1), len(self.batch_shape)), value, 0)
+
+    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[MeanStatistics, None]:
+        """Return the average counts of a row; the model's own for rows that are missing."""
+        weight = row_weight(batch, self.batch_shape)
+        likelihood = weighted_total(weight, self.log_likelihood(batch))
+        values = jnp.asarray(batch.values, weight.dtype)
+        if batch.observed is None:
+            mass, mean = average(values, weight)
+            return MeanStatistics(mass, likelihood, mean), carry
+        there = expand(jnp.all(jnp.asarray(batch.observed), axis=-1), len(self.batch_shape))
+        mass, mean = average(values, jnp.where(there, weight, 0))
+        missing = jnp.sum(jnp.where(there, 0, weight), axis=0)
+        return MeanStatistics(mass, likelihood, mean).merge(self.own_statistics(Extent(missing))), carry
+
+    def own_statistics(self, like: Extent) -> MeanStatistics:
+        """Return the counts the model expects of a row."""
+        p = jnp.asarray(self.probabilities)
+        mass = jnp.broadcast_to(jnp.asarray(like.mass, p.dtype), self.batch_shape)
+        return MeanStatistics(mass, jnp.zeros_like(mass), expand(self.total, 1) * p)
+
+    def maximize(self, statistics: MeanStatistics, prior: Any = None) -> Self:
+        """Return the model whose probabilities are in proportion to the counts; without any it stays."""
+        if prior is not None:
+            statistics = prior.added_to(statistics)
+        mean = jnp.asarray(statistics.mean)
+        total = mean.sum(axis=-1)
+        seen = (jnp.asarray(statistics.mass) > 0) & (total > 0)
+        share = mean / expand(jnp.where(seen, total, 1), 1)
+        new = (jnp.where(expand(seen, 1), share, self.probabilities), jnp.where(seen, total, self.total))
+        return eqx.tree_at(lambda m: (m.probabilities, m.total), self, new)
+
+    def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
+        """Return −Σ E[v_i] log p_i, times the mass; the number of arrangements is the same for all members."""
+        return -jnp.multiply(statistics.mass, jnp.sum(xlogy(statistics.mean, self.probabilities), axis=-1))
+
+    def posterior(self, batch: Batch) -> None:
+        """Return nothing: nothing is hidden."""
+
+    def energy(self, v: Any, h: None = None) -> Float[Array, "..."]:
+        """−log p(v | n)."""
+        v = jnp.asarray(v, jnp.asarray(self.probabilities).dtype)
+        base = gammaln(v.sum(axis=-1) + 1) - gammaln(v + 1).sum(axis=-1)
+        return -base - jnp.sum(xlogy(v, self.probabilities), axis=-1)
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+        """Draw counts whose total is the average total, rounded."""
+        p = jnp.asarray(self.probabilities)
+        n = jnp.broadcast_to(jnp.round(self.total), shape + self.batch_shape)
+        return jax.random.multinomial(key, n, p, shape=shape + p.shape)
+
+    def impute(self, batch: Batch, key: Array) -> Num[Array, "rows *batch k"]:
+        """Draw the rows that are missing, for each member."""
+        values = jnp.asarray(batch.values)
+        rows, k = values.shape
+        drawn = self.sample(key, (rows,))
+        held = values.reshape(rows, *(1,) * len(self.batch_shape), k)
+        if batch.observed is None:
+            return jnp.broadcast_to(held, drawn.shape).astype(drawn.dtype)
+        there = expand(jnp.all(jnp.asarray(batch.observed), axis=-1), len(self.batch_shape) + 1)
+        return jnp.where(there, held, drawn)
+
+    def aligned_to(self, reference: Self) -> Self:
+        """Return the model itself: nothing is hidden."""
+        return self
