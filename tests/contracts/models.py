@@ -7,7 +7,14 @@ import numpy as np
 from jax.scipy.stats import multivariate_normal
 
 from kullback.families import Categorical, DiagonalGaussian, Gaussian, Poisson, Product
-from kullback.models import CompoundDirichlet, FactorAnalysis, HiddenMarkovModel, Mixture, ProbabilisticPCA
+from kullback.models import (
+    CompoundDirichlet,
+    FactorAnalysis,
+    HiddenMarkovModel,
+    LinearDynamicalSystem,
+    Mixture,
+    ProbabilisticPCA,
+)
 
 K = 3
 
@@ -62,6 +69,13 @@ def hidden_markov(rng):
     return HiddenMarkovModel(initial, rng.dirichlet(np.full(K, 5.0), K), emissions)
 
 
+def linear_dynamical_system(rng):
+    """Return a random system of two states and three outputs."""
+    noise, transition = _spread(rng, 2), 0.4 * rng.normal(size=(2, 2))
+    first = (rng.normal(size=(3, 2)), noise[0], _spread(rng, 3)[0])
+    return LinearDynamicalSystem(transition, *first, rng.normal(size=2), noise[1], offset=rng.normal(size=3))
+
+
 #: A mixture asks all components alike: one of a family with matrices, one of several kinds of columns (categories
 #: among them), and those whose components hide something themselves. Families have a contract of their own.
 MIXTURES = {
@@ -74,6 +88,7 @@ CASES = MIXTURES | {
     "ProbabilisticPCA": (ProbabilisticPCA, probabilistic_pca),
     "CompoundDirichlet": (CompoundDirichlet, compound_dirichlet),
     "HiddenMarkovModel": (HiddenMarkovModel, hidden_markov),
+    "LinearDynamicalSystem": (LinearDynamicalSystem, linear_dynamical_system),
 }
 
 
@@ -90,6 +105,8 @@ def renamed(model, rng):
             order = np.array([2, 0, 1])
             emissions = jax.tree.map(lambda leaf: leaf[order], model.emissions)
             return HiddenMarkovModel(model.initial[order], model.transitions[np.ix_(order, order)], emissions)
+        case LinearDynamicalSystem():
+            return model.changed_basis(rng.normal(size=(2, 2)))
         case FactorAnalysis() | ProbabilisticPCA():
             q = model.loadings.shape[-1]
             basis, _ = np.linalg.qr(rng.normal(size=(*model.batch_shape, q, q)))

@@ -1,0 +1,168 @@
+"""The Kalman filter and the Rauch–Tung–Striebel smoother where gains change from row to row.
+
+Sequences stand one below the other. Outputs have independent unit noise (`_observed_rows.py`), so the filter learns
+from one at a time, with no factorization inside the loop, in Joseph's form. The smoother sums covariances and
+never subtracts them. Both keep covariances symmetric and positive definite.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from kullback.families._linalg import apply, gram, whitener
+
+#: Up to so many outputs are written out inside the loop over rows.
+_WRITTEN_OUT = 8
+
+
+class States(NamedTuple):
+    """N(mean, covariance) of the hidden state, of one step or of each row."""
+
+    mean: Float[Array, "*rows q"]
+    covariance: Float[Array, "*rows q q"]
+
+
+class Dynamics(NamedTuple):
+    """How the state begins, N(mean, covariance), and how it moves: h ← A h + drive + N(0, noise)."""
+
+    transition: Float[Array, "q q"]
+    noise: Float[Array, "q q"]
+    initial: States
+
+
+class Filtered(NamedTuple):
+    """What is known of each state before its row and with it, and log p of the row given those before it.
+
+    The log-likelihood is that of the outputs; `Outputs.log_scale` belongs to it.
+    """
+
+    predicted: States
+    updated: States
+    log_likelihood: Float[Array, " rows"]
+
+
+class Smoothed(NamedTuple):
+    """What all rows say of each state, and of the state before row 0. `lag` is Cov(h_t, h_{t−1})."""
+
+    states: States
+    before: States
+    lag: Float[Array, "rows q q"]
+
+
+def symmetric(matrix: Float[Array, "*batch q q"]) -> Float[Array, "*batch q q"]:
+    """Return the symmetric part."""
+    return 0.5 * (matrix + jnp.swapaxes(matrix, -1, -2))
+
+
+def predicted(dynamics: Dynamics, state: States, drive: Float[Array, " q"]) -> States:
+    """Return the state one step later: N(A m + drive, A P Aᵀ + Q)."""
+    a = dynamics.transition
+    return States(a @ state.mean + drive, symmetric(a @ state.covariance @ a.T + dynamics.noise))
+
+
+def updated(state: States, design: Float[Array, "n q"], values: Float[Array, " n"]) -> tuple[States, Float[Array, ""]]:
+    """Return the state with these outputs, and their log-likelihood up to −½ log 2π each.
+
+    One output y = c·h + N(0, 1): the gain is k = P c/s with s = c·P c + 1, and P ← (I − k cᵀ) P (I − k cᵀ)ᵀ + k kᵀ.
+    """
+
+    def one(known: States, output: tuple[Array, Array]) -> tuple[States, Array]:
+        c, y = output
+        along = known.covariance @ c
+        spread = jnp.maximum(c @ along, 0) + 1
+        gain, surprise = along / spread, y - c @ known.mean
+        cross = gain[:, None] * along
+        covariance = known.covariance - cross - cross.T + spread * gain[:, None] * gain
+        return States(known.mean + gain * surprise, covariance), surprise * surprise / spread + jnp.log(spread)
+
+    last, cost = jax.lax.scan(one, state, (design, values), unroll=min(max(len(values), 1), _WRITTEN_OUT))
+    return last, -0.5 * jnp.sum(cost)
+
+
+def chosen(condition: Any, one: States, other: States) -> States:
+    """Return the one state where the condition holds, else the other."""
+    return States(*(jnp.where(condition, a, b) for a, b in zip(one, other, strict=True)))
+
+
+def filter_rows(
+    dynamics: Dynamics,
+    before: States,
+    start: Bool[Array, " rows"],
+    drive: Float[Array, "rows q"],
+    design: Float[Array, "... n q"],
+    values: Float[Array, "rows n"],
+) -> Filtered:
+    """Go forward through the rows. A row that does not start a sequence follows the row before it, or `before`."""
+
+    def step(state: States, row: Any) -> tuple[States, Filtered]:
+        begins, push, own_design, y = row
+        ahead = chosen(begins, dynamics.initial, predicted(dynamics, state, push))
+        now, log_likelihood = updated(ahead, design if own_design is None else own_design, y)
+        return now, Filtered(ahead, now, log_likelihood)
+
+    rows = (start, drive, design if design.ndim == 3 else None, values)
+    return jax.lax.scan(step, before, rows)[1]
+
+
+def smoother_gain(dynamics: Dynamics, filtered: Float[Array, "*rows q q"], ahead: Float[Array, "*rows q q"]) -> States:
+    """Return p(h_{t−1} | h_t, v_1…v_{t−1}): J = P Aᵀ(P⁻)⁻¹ as its mean and (I − J A)P(I − J A)ᵀ + J Q Jᵀ as covariance.
+
+    `filtered` is the covariance P before the step and `ahead` the covariance P⁻ = A P Aᵀ + Q after it.
+    """
+    a = dynamics.transition
+    gain = filtered @ a.T @ gram(whitener(ahead))
+    rest = jnp.eye(a.shape[0], dtype=a.dtype) - gain @ a
+    turned, noise = jnp.swapaxes(rest, -1, -2), jnp.swapaxes(gain, -1, -2)
+    return States(gain, symmetric(rest @ filtered @ turned + gain @ dynamics.noise @ noise))
+
+
+def smooth_rows(dynamics: Dynamics, before: States, start: Bool[Array, " rows"], filtered: Filtered) -> Smoothed:
+    """Go backward through the rows: h_{t−1} | all has mean m + J(s_t − m⁻) and covariance Σ + J P_t Jᵀ."""
+    last = States(*(jnp.concatenate([a[None], b[:-1]]) for a, b in zip(before, filtered.updated, strict=True)))
+    gain, rest = smoother_gain(dynamics, last.covariance, filtered.predicted.covariance)
+
+    def step(later: tuple[States, Array], row: Any) -> tuple[tuple[States, Array], States]:
+        said, breaks = later
+        begins, now, ahead, j, kept, known = row
+        state = chosen(breaks, now, said)
+        mean = known + j @ (state.mean - ahead)
+        return (States(mean, symmetric(kept + j @ state.covariance @ j.T)), begins), state
+
+    rows = (start, filtered.updated, filtered.predicted.mean, gain, rest, last.mean)
+    nothing = (jax.tree.map(lambda leaf: leaf[-1], filtered.updated), jnp.asarray(True))
+    (first, _), states = jax.lax.scan(step, nothing, rows, reverse=True)
+    return Smoothed(states, first, states.covariance @ jnp.swapaxes(gain, -1, -2))
+
+
+def moving_moments(
+    dynamics: Dynamics, before: States, start: Bool[Array, " rows"], drive: Float[Array, "rows q"]
+) -> States:
+    """Return mean and covariance of each state when nothing is observed."""
+
+    def step(state: States, row: Any) -> tuple[States, States]:
+        begins, push = row
+        now = chosen(begins, dynamics.initial, predicted(dynamics, state, push))
+        return now, now
+
+    return jax.lax.scan(step, before, (start, drive))[1]
+
+
+def drawn_path(
+    dynamics: Dynamics,
+    start: Bool[Array, " rows"],
+    drive: Float[Array, "rows q"],
+    normal: Float[Array, "rows q"],
+) -> Float[Array, "rows q"]:
+    """Return a path of states made of independent normal numbers; row 0 starts a sequence."""
+    a, (mean, _) = dynamics.transition, dynamics.initial
+    first = mean + apply(jnp.linalg.cholesky(dynamics.initial.covariance), normal)
+    push = drive + apply(jnp.linalg.cholesky(dynamics.noise), normal)
+
+    def step(h: Array, row: Any) -> tuple[Array, Array]:
+        begins, begun, moved = row
+        now = jnp.where(begins, begun, a @ h + moved)
+        return now, now
+
+    return jax.lax.scan(step, jnp.zeros_like(mean), (start, first, push))[1]

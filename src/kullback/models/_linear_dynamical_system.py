@@ -1,0 +1,536 @@
+"""Linear dynamical systems: a hidden state moves linearly, seen through linear outputs, with Gaussian noise."""
+
+from typing import Any, NamedTuple, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from kullback.families import Batch, ClosedFormModel, Extent, Numeric, Steps
+from kullback.families._check import check_covariance, check_finite
+from kullback.families._linalg import apply, outer, whiten, whitener
+from kullback.families._types import as_parameter, is_concrete
+from kullback.models._factor_rows import LOG_TWO_PI
+from kullback.models._kalman import (
+    Dynamics,
+    Filtered,
+    Smoothed,
+    States,
+    chosen,
+    drawn_path,
+    filter_rows,
+    moving_moments,
+    smooth_rows,
+    symmetric,
+)
+from kullback.models._linear_statistics import (
+    LinearStatistics,
+    Regression,
+    Sums,
+    between_inputs,
+    centred,
+    gaussian_cost,
+    positive_definite,
+    regress,
+    regression_cost,
+)
+from kullback.models._observed_rows import Outputs, independent_outputs, missing_given_rest
+
+#: What can be held fixed.
+PARAMETERS = (
+    "transition",
+    "observation",
+    "transition_noise",
+    "observation_noise",
+    "initial_mean",
+    "initial_covariance",
+    "input_transition",
+    "input_observation",
+    "offset",
+)
+
+
+class Line(NamedTuple):
+    """How the rows follow each other: which start a sequence, what each counts, and what pushes its state.
+
+    `before` is the state before row 0, where that one does not start a sequence.
+    """
+
+    start: Bool[Array, " rows"]
+    counted: Float[Array, " rows"]
+    drive: Float[Array, "rows q"]
+    inputs: Float[Array, "rows m"] | None
+    before: States
+
+    @property
+    def begun(self) -> Float[Array, " rows"]:
+        """What each row counts as a start."""
+        return jnp.where(self.start, self.counted, 0)
+
+    @property
+    def moved(self) -> Float[Array, " rows"]:
+        """What each row counts as the end of a transition."""
+        return jnp.where(self.start, 0, self.counted)
+
+
+class LinearDynamicalSystem(ClosedFormModel):
+    """h₁ ~ N(π, V),  h_t = A h_{t−1} + B u_t + N(0, Q),  v_t = C h_t + D u_t + d + N(0, R).
+
+    h in R^q is hidden, v in Rⁿ visible, and inputs u in R^m are known: u_t drives the step into t, so the first input
+    of a sequence enters its output only. B, D and d are None where the system has none. Parameters named in `fixed`
+    stay as they are in `maximize`.
+
+    A batch of sequences has its `steps`; without them each row is a sequence of one step. The nearest system to
+    `LinearStatistics` is two regressions: of h_t on (h_{t−1}, u_t), and of v_t on (h_t, u_t, 1).
+
+    >>> from kullback.families import Batch, Steps
+    >>> walk = LinearDynamicalSystem([[1.0]], [[1.0]], [[1.0]], [[2.0]], [0.0], [[2.0]])
+    >>> seen = Batch([[1.0], [2.0], [3.0]], steps=Steps.of_lengths([3]))
+    >>> walk.posterior(seen).mean.round(3).tolist()
+    [[1.094], [1.688], [2.125]]
+    """
+
+    transition: Float[Numeric, "q q"]
+    observation: Float[Numeric, "n q"]
+    transition_noise: Float[Numeric, "q q"]
+    observation_noise: Float[Numeric, "n n"]
+    initial_mean: Float[Numeric, " q"]
+    initial_covariance: Float[Numeric, "q q"]
+    input_transition: Float[Numeric, "q m"] | None
+    input_observation: Float[Numeric, "n m"] | None
+    offset: Float[Numeric, " n"] | None
+    fixed: tuple[str, ...] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        transition: Any,
+        observation: Any,
+        transition_noise: Any,
+        observation_noise: Any,
+        initial_mean: Any,
+        initial_covariance: Any,
+        input_transition: Any = None,
+        input_observation: Any = None,
+        offset: Any = None,
+        fixed: tuple[str, ...] = (),
+    ):
+        given = dict(
+            zip(
+                PARAMETERS,
+                (transition, observation, transition_noise, observation_noise, initial_mean, initial_covariance)
+                + (input_transition, input_observation, offset),
+                strict=True,
+            )
+        )
+        arrays = {name: as_parameter(value) for name, value in given.items() if value is not None}
+        _check(arrays)
+        for name in PARAMETERS:
+            setattr(self, name, arrays.get(name))
+        self.fixed = tuple(fixed)
+        unknown = [name for name in self.fixed if name not in PARAMETERS]
+        if unknown:
+            raise ValueError(f"fixed has {unknown[0]!r}: it must name parameters, of {', '.join(PARAMETERS)}.")
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """Shape of the batch of models: one system."""
+        return ()
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """Shape of one visible point."""
+        return self.observation.shape[:1]
+
+    # --- the parts ----------------------------------------------------------------------------------------
+
+    @property
+    def _dynamics(self) -> Dynamics:
+        initial = States(jnp.asarray(self.initial_mean), jnp.asarray(self.initial_covariance))
+        return Dynamics(jnp.asarray(self.transition), jnp.asarray(self.transition_noise), initial)
+
+    @property
+    def _offset(self) -> Float[Array, " n"]:
+        return jnp.zeros(self.event_shape, self.transition.dtype) if self.offset is None else jnp.asarray(self.offset)
+
+    @property
+    def _moving(self) -> Regression:
+        """The regression of h_t on (h_{t−1}, u_t)."""
+        none = jnp.zeros(self.transition.shape[:1], self.transition.dtype)
+        return Regression(_beside(self.transition, self.input_transition), none, jnp.asarray(self.transition_noise))
+
+    @property
+    def _seeing(self) -> Regression:
+        """The regression of v_t on (h_t, u_t, 1)."""
+        coefficients = _beside(self.observation, self.input_observation)
+        return Regression(coefficients, self._offset, jnp.asarray(self.observation_noise))
+
+    def _line(self, steps: Steps | None, weight: Float[Numeric, " rows"], carry: States | None) -> Line:
+        weight = jnp.asarray(weight, self.transition.dtype)
+        rows, absent = weight.shape[0], weight <= 0
+        inputs = self._inputs(steps, absent)
+        drive = jnp.zeros((rows, self.transition.shape[0]), weight.dtype)
+        if self.input_transition is not None and inputs is not None:
+            drive = inputs @ jnp.asarray(self.input_transition).T
+        if steps is None:
+            start, counted = jnp.ones(rows, bool), weight
+        else:
+            follows = jnp.arange(rows) > 0
+            start = jnp.asarray(steps.first) | absent | (jnp.roll(absent, 1) & follows)
+            start = start if carry is not None else start | ~follows
+            counted = jnp.where(steps.ahead, 0, weight)
+        before = self._dynamics.initial if carry is None else States(*(jnp.asarray(p, weight.dtype) for p in carry))
+        return Line(start, counted, drive, inputs, before)
+
+    def _inputs(self, steps: Steps | None, absent: Bool[Array, " rows"]) -> Float[Array, "rows m"] | None:
+        matrix = self.input_observation if self.input_transition is None else self.input_transition
+        if matrix is None:
+            return None
+        if steps is None or steps.inputs is None:
+            raise ValueError("steps has no inputs: the system has a matrix for them, so give one row for each step.")
+        if steps.inputs.shape[-1] != matrix.shape[-1]:
+            raise ValueError(f"inputs have {steps.inputs.shape[-1]} columns: the system takes {matrix.shape[-1]}.")
+        return jnp.where(absent[:, None], 0, jnp.asarray(steps.inputs, matrix.dtype))
+
+    def _outputs(self, values: Float[Array, "rows n"], observed: Any) -> Outputs:
+        """Return outputs of unit noise for rows from which offset and inputs have been taken."""
+        observation, noise = jnp.asarray(self.observation), jnp.asarray(self.observation_noise)
+        return independent_outputs(observation, noise, values, observed)
+
+    def _away(self, batch: Batch, line: Line) -> tuple[Float[Array, "rows n"], Float[Array, "rows n"], Any]:
+        """Return v − d, what of it is not due to inputs, and what is observed."""
+        away = jnp.asarray(batch.values, self.transition.dtype) - self._offset
+        observed = None if batch.observed is None else jnp.asarray(batch.observed)
+        return away, away - self._pushed(line.inputs), observed
+
+    def _pushed(self, inputs: Float[Array, "rows m"] | None) -> Any:
+        """Return D u."""
+        if self.input_observation is None or inputs is None:
+            return 0.0
+        return inputs @ jnp.asarray(self.input_observation).T
+
+    # --- what the data says -------------------------------------------------------------------------------
+
+    def _filtered(self, batch: Batch, line: Line) -> tuple[Filtered, Outputs]:
+        _, values, observed = self._away(batch, line)
+        outputs = self._outputs(values, observed)
+        start, drive = line.start, line.drive
+        return filter_rows(self._dynamics, line.before, start, drive, outputs.design, outputs.values), outputs
+
+    def filter(self, batch: Batch, carry: States | None = None) -> tuple[States, States]:
+        """Return p(h_t | v_1 … v_t) of each row, and what the next batch carries on."""
+        line = self._line(batch.steps, batch.weight, carry)
+        updated = self._filtered(batch, line)[0].updated
+        return updated, _last(updated, line)
+
+    def smooth(self, batch: Batch, carry: States | None = None) -> Smoothed:
+        """Return p(h_t | all rows), the covariances with the state before, and the state before row 0."""
+        line = self._line(batch.steps, batch.weight, carry)
+        return smooth_rows(self._dynamics, line.before, line.start, self._filtered(batch, line)[0])
+
+    def posterior(self, batch: Batch) -> States:
+        """Return p(h_t | all rows) = N(mean, covariance) of each row."""
+        return self.smooth(batch).states
+
+    def log_likelihood(self, batch: Batch, carry: States | None = None) -> Float[Array, " rows"]:
+        """Return log p(v_t | v_1 … v_{t−1}) of each row: their sum is that of the sequences."""
+        filtered, outputs = self._filtered(batch, self._line(batch.steps, batch.weight, carry))
+        return filtered.log_likelihood + outputs.log_scale
+
+    def expected_statistics(self, batch: Batch, carry: States | None = None) -> tuple[LinearStatistics, States]:
+        """Return the moments of states, inputs and rows, and the filtered state of the last row that counts.
+
+        What is missing of a row, the system expects, given the states and the rest of the row.
+        """
+        line = self._line(batch.steps, batch.weight, carry)
+        filtered, outputs = self._filtered(batch, line)
+        smoothed = smooth_rows(self._dynamics, line.before, line.start, filtered)
+        mean, covariance = smoothed.states
+        earlier = jnp.concatenate([smoothed.before.covariance[None], covariance[:-1]])
+        sums = Sums(
+            *(
+                jnp.tensordot(weight, part, axes=1)
+                for weight, part in (
+                    (line.begun, covariance),
+                    (line.moved, earlier),
+                    (line.moved, smoothed.lag),
+                    (line.moved, covariance),
+                    (line.counted, covariance),
+                )
+            )
+        )
+        log_likelihood = filtered.log_likelihood + outputs.log_scale
+        total = jnp.sum(jnp.where(line.counted > 0, line.counted * log_likelihood, 0))
+        away, values, observed = self._away(batch, line)
+        n = away.shape[1]
+        cross, late = jnp.zeros((n, mean.shape[1]), mean.dtype), jnp.zeros((n, n), mean.dtype)
+        if observed is not None:
+            rest = missing_given_rest(jnp.asarray(self.observation), jnp.asarray(self.observation_noise), observed)
+            filled = apply(rest.from_values, jnp.where(observed, values, 0)) + apply(rest.from_state, mean)
+            away = jnp.where(observed, away, filled + (away - values))
+            moving = rest.from_state @ covariance
+            cross = jnp.tensordot(line.counted, moving, axes=1)
+            late = jnp.tensordot(line.counted, moving @ jnp.swapaxes(rest.from_state, -1, -2) + rest.noise, axes=1)
+        found = self._statistics(line, mean, smoothed.before.mean, sums, away, cross, late, total)
+        return found, _last(filtered.updated, line)
+
+    def _statistics(
+        self,
+        line: Line,
+        mean: Float[Array, "rows q"],
+        before: Float[Array, " q"],
+        sums: Sums,
+        away: Float[Array, "rows n"],
+        cross: Float[Array, "n q"],
+        late: Float[Array, "n n"],
+        log_likelihood: Any = 0,
+    ) -> LinearStatistics:
+        """Put the blocks together. `away` is v − d; `cross` and `late` sum the covariances of v with h, and of v."""
+        earlier = jnp.concatenate([before[None], mean[:-1]])
+        driven = line.inputs if self.input_transition is not None else None
+        seen = line.inputs if self.input_observation is not None else None
+        initial = centred(mean, line.begun, sums.initial)
+        inside = between_inputs(sums.earlier, sums.lag, sums.later, _columns(driven))
+        transition = centred(_joined(earlier, driven, mean), line.moved, inside)
+        inside = between_inputs(sums.every, cross, late, _columns(seen))
+        emission = centred(_joined(mean, seen, away), line.counted, inside)
+        there = jnp.concatenate([jnp.zeros(emission.mean.shape[0] - away.shape[1], mean.dtype), self._offset])
+        emission = eqx.tree_at(lambda s: s.mean, emission, emission.mean + there)
+        total = jnp.asarray(log_likelihood, mean.dtype)
+        return LinearStatistics(jnp.asarray(emission.mass), total, initial, transition, emission)
+
+    # --- what the model says ------------------------------------------------------------------------------
+
+    def own_statistics(self, like: Extent) -> LinearStatistics:
+        """Return the moments of the joint over as many steps: U₁ = V, U_t = A U_{t−1} Aᵀ + Q around their means."""
+        if like.steps is None:
+            line = self._line(None, jnp.reshape(like.mass, 1), None)
+        else:
+            weight = jnp.ones(like.steps.first.shape) if like.weight is None else like.weight
+            line = self._line(like.steps, weight, like.carry)
+        dynamics = self._dynamics
+        mean, covariance = moving_moments(dynamics, line.before, line.start, line.drive)
+        earlier = jnp.concatenate([line.before.covariance[None], covariance[:-1]])
+        initial, early, later, every = (
+            jnp.tensordot(weight, part, axes=1)
+            for weight, part in (
+                (line.begun, covariance),
+                (line.moved, earlier),
+                (line.moved, covariance),
+                (line.counted, covariance),
+            )
+        )
+        sums = Sums(initial, early, dynamics.transition @ early, later, every)
+        c, mass = jnp.asarray(self.observation), jnp.sum(line.counted)
+        late = c @ every @ c.T + mass * jnp.asarray(self.observation_noise)
+        away = mean @ c.T + self._pushed(line.inputs)
+        return self._statistics(line, mean, line.before.mean, sums, away, c @ every, late)
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+        """Draw the first points of sequences, where inputs are 0."""
+        return self.sample_joint(key, shape)[1]
+
+    def sample_joint(self, key: Array, shape: tuple[int, ...] = ()) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """Draw first states, and the points they belong to, where inputs are 0."""
+        count = int(np.prod(shape))
+        start, drive = jnp.ones(count, bool), jnp.zeros((count, *self.initial_mean.shape), self.transition.dtype)
+        h, v = self._drawn(key, start, drive, None)
+        return h.reshape(*shape, -1), v.reshape(*shape, -1)
+
+    def sample_sequence(
+        self, key: Array, length: int, inputs: Any = None
+    ) -> tuple[Float[Array, "length q"], Float[Array, "length n"]]:
+        """Draw a sequence: its states and its points."""
+        line = self._line(Steps.of_lengths([length], inputs), jnp.ones(length), None)
+        return self._drawn(key, line.start, line.drive, line.inputs)
+
+    def _drawn(
+        self, key: Array, start: Bool[Array, " rows"], drive: Float[Array, "rows q"], inputs: Any
+    ) -> tuple[Float[Array, "rows q"], Float[Array, "rows n"]]:
+        first, second = jax.random.split(key)
+        h = drawn_path(self._dynamics, start, drive, jax.random.normal(first, drive.shape, drive.dtype))
+        noise = jax.random.normal(second, (drive.shape[0], *self.event_shape), drive.dtype)
+        around = h @ jnp.asarray(self.observation).T + self._pushed(inputs) + self._offset
+        return h, around + apply(jnp.linalg.cholesky(jnp.asarray(self.observation_noise)), noise)
+
+    def impute(self, batch: Batch, key: Array) -> Float[Array, "rows n"]:
+        """Draw all missing entries together given what is observed of the sequences.
+
+        Sequences y are drawn, then moved by the regression on the observed entries: what the system without means
+        expects of (v − y) where v is missing (Durbin and Koopman's simulation smoother).
+        """
+        line = self._line(batch.steps, batch.weight, None)
+        values, dtype = jnp.asarray(batch.values, self.transition.dtype), self.transition.dtype
+        if batch.observed is None:
+            return values
+        observed = jnp.asarray(batch.observed)
+        _, drawn = self._drawn(key, line.start, line.drive, line.inputs)
+        apart = jnp.where(observed, values - drawn, 0)
+        dynamics = self._dynamics
+        initial = States(jnp.zeros_like(dynamics.initial.mean), dynamics.initial.covariance)
+        still, none = dynamics._replace(initial=initial), jnp.zeros_like(line.drive)
+        outputs = self._outputs(apart, observed)
+        filtered = filter_rows(still, initial, line.start, none, outputs.design, outputs.values)
+        mean = smooth_rows(still, initial, line.start, filtered).states.mean
+        rest = missing_given_rest(jnp.asarray(self.observation), jnp.asarray(self.observation_noise), observed)
+        moved = drawn + apply(rest.from_values, apart) + apply(rest.from_state, mean)
+        return jnp.where(observed, values, moved).astype(dtype)
+
+    def forecast(self, state: States, steps: int, inputs: Any = None) -> States:
+        """Return N(mean, covariance) of the points 1 … `steps` ahead of a filtered state, each on its own."""
+        ahead = Steps(np.zeros(steps, bool), None, inputs)
+        line = self._line(ahead, jnp.ones(steps), state)
+        mean, covariance = moving_moments(self._dynamics, line.before, line.start, line.drive)
+        c = jnp.asarray(self.observation)
+        around = mean @ c.T + self._pushed(line.inputs) + self._offset
+        return States(around, symmetric(c @ covariance @ c.T + jnp.asarray(self.observation_noise)))
+
+    def energy(self, v: Any, h: Any = None, steps: Steps | None = None) -> Float[Array, "..."]:
+        """Return −log p(h_t | h_{t−1}) − log p(v_t | h_t) of each row; without h the free energy −log p(v_t | past).
+
+        Without steps each row is a sequence of its own: −log p(h, v).
+        """
+        v = jnp.asarray(v, self.transition.dtype)
+        flat = v.reshape(-1, v.shape[-1])
+        if h is None:
+            return -self.log_likelihood(Batch(flat, steps=steps)).reshape(v.shape[:-1])
+        h = jnp.asarray(h, v.dtype).reshape(flat.shape[0], -1)
+        line = self._line(steps, jnp.ones(flat.shape[0]), None)
+        a, (mean, spread) = jnp.asarray(self.transition), self._dynamics.initial
+        begun = _gaussian_energy(h - mean, spread)
+        moved = _gaussian_energy(h - jnp.roll(h, 1, axis=0) @ a.T - line.drive, jnp.asarray(self.transition_noise))
+        around = h @ jnp.asarray(self.observation).T + self._pushed(line.inputs) + self._offset
+        seen = _gaussian_energy(flat - around, jnp.asarray(self.observation_noise))
+        return (jnp.where(line.start, begun, moved) + seen).reshape(v.shape[:-1])
+
+    # --- the nearest model --------------------------------------------------------------------------------
+
+    def maximize(self, statistics: LinearStatistics, prior: Any = None) -> Self:
+        """Return the regressions of h_t on (h_{t−1}, u_t) and of v_t on (h_t, u_t, 1), and the distribution of h₁.
+
+        Noises are what the regressions leave, whichever of their coefficients are fixed. A block without mass stays.
+        """
+        if prior is not None:
+            statistics = prior.added_to(statistics)
+        q, free = self.transition.shape[0], {name: name not in self.fixed for name in PARAMETERS}
+        driven, seeing = _columns(self.input_transition), _columns(self.input_observation)
+        columns = (free["transition"],) * q + (free["input_transition"],) * driven
+        moving = regress(self._moving, statistics.transition, columns, False)
+        columns = (free["observation"],) * q + (free["input_observation"],) * seeing
+        seen = regress(self._seeing, statistics.emission, columns, self.offset is not None and free["offset"])
+        mean, covariance = self._nearest_initial(statistics)
+        found = {
+            "transition": moving.coefficients[:, :q],
+            "input_transition": moving.coefficients[:, q:],
+            "transition_noise": moving.noise,
+            "observation": seen.coefficients[:, :q],
+            "input_observation": seen.coefficients[:, q:],
+            "offset": seen.offset,
+            "observation_noise": seen.noise,
+            "initial_mean": mean,
+            "initial_covariance": covariance,
+        }
+        names = [name for name in PARAMETERS if free[name] and getattr(self, name) is not None]
+        return eqx.tree_at(lambda m: [getattr(m, name) for name in names], self, [found[name] for name in names])
+
+    def _nearest_initial(self, statistics: LinearStatistics) -> States:
+        begun, old = statistics.initial, self._dynamics.initial
+        spread = jnp.asarray(begun.spread)
+        mean = old.mean if "initial_mean" in self.fixed else jnp.asarray(begun.mean)
+        around = spread + outer(jnp.asarray(begun.mean) - mean)
+        new = States(mean, positive_definite(around, jnp.diagonal(around)))
+        return chosen(jnp.asarray(begun.mass) > 0, new, old)
+
+    def cross_entropy(self, statistics: LinearStatistics) -> Float[Array, ""]:
+        """Return −E log N(h₁; π, V) − E log N(h_t; A h_{t−1} + B u_t, Q) − E log N(v_t; C h_t + D u_t + d, R)."""
+        begun, (mean, covariance) = statistics.initial, self._dynamics.initial
+        second = jnp.asarray(begun.spread) + outer(jnp.asarray(begun.mean) - mean)
+        start = jnp.multiply(begun.mass, gaussian_cost(second, covariance))
+        moved = regression_cost(statistics.transition, self._moving)
+        return start + moved + regression_cost(statistics.emission, self._seeing)
+
+    # --- the basis of the states --------------------------------------------------------------------------
+
+    def changed_basis(self, basis: Float[Numeric, "q q"]) -> Self:
+        """Return the same system of visible points with states T h in place of h, T the basis."""
+        t = jnp.asarray(basis, self.transition.dtype)
+        inverse = jnp.linalg.inv(t)
+        new = {
+            "transition": t @ self.transition @ inverse,
+            "observation": self.observation @ inverse,
+            "transition_noise": symmetric(t @ self.transition_noise @ t.T),
+            "initial_mean": t @ self.initial_mean,
+            "initial_covariance": symmetric(t @ self.initial_covariance @ t.T),
+        }
+        if self.input_transition is not None:
+            new["input_transition"] = t @ self.input_transition
+        return eqx.tree_at(lambda m: [getattr(m, name) for name in new], self, list(new.values()))
+
+    def aligned_to(self, reference: Self) -> Self:
+        """Return the same system of visible points in the basis of the reference.
+
+        States T h with the T that makes Õ T nearest to O, the stacked observability matrices [C; CA; CA²; …], outputs
+        in units of the reference's noise. Directions that the reference does not show stay as they are.
+        """
+        if self.observation.shape != reference.observation.shape:
+            raise ValueError(
+                f"observation has shapes {self.observation.shape} and {reference.observation.shape}: states can only "
+                "be lined up with those of a system with as many outputs and states."
+            )
+        shown, target = (model._observability(reference.observation_noise) for model in (self, reference))
+        q = shown.shape[1]
+        basis = jnp.eye(q, dtype=shown.dtype) + jnp.linalg.pinv(target) @ (shown - target)
+        if is_concrete(basis) and np.linalg.matrix_rank(np.asarray(basis)) < q:
+            raise ValueError("the outputs of this system do not show its states: they cannot be lined up.")
+        return self.changed_basis(basis)
+
+    def _observability(self, noise: Float[Numeric, "n n"]) -> Float[Array, "k q"]:
+        block, rows = whitener(jnp.asarray(noise)) @ jnp.asarray(self.observation), []
+        for _ in range(self.transition.shape[0]):
+            rows.append(block)
+            block = block @ jnp.asarray(self.transition)
+        return jnp.concatenate(rows)
+
+
+def _gaussian_energy(away: Float[Array, "rows n"], covariance: Float[Array, "n n"]) -> Float[Array, " rows"]:
+    square, log_det = whiten(covariance, away)
+    return 0.5 * (square + log_det + away.shape[-1] * LOG_TWO_PI)
+
+
+def _beside(matrix: Numeric, inputs: Numeric | None) -> Float[Array, "n p"]:
+    return jnp.asarray(matrix) if inputs is None else jnp.concatenate([jnp.asarray(matrix), inputs], axis=1)
+
+
+def _joined(first: Array, inputs: Array | None, last: Array) -> Float[Array, "rows d"]:
+    return jnp.concatenate([part for part in (first, inputs, last) if part is not None], axis=1)
+
+
+def _columns(inputs: Numeric | None) -> int:
+    return 0 if inputs is None else inputs.shape[-1]
+
+
+def _last(updated: States, line: Line) -> States:
+    """Return the filtered state of the last row that counts; without one, the state before."""
+    place = jnp.max(jnp.where(line.counted > 0, jnp.arange(line.counted.shape[0]), -1))
+    return chosen(place >= 0, States(*(part[jnp.maximum(place, 0)] for part in updated)), line.before)
+
+
+def _check(given: dict[str, Numeric]) -> None:
+    """Raise unless the parameters fit together; say which of them does not."""
+    for name in ("transition", "observation"):
+        if given[name].ndim != 2:
+            raise ValueError(f"{name} has shape {given[name].shape}: it must be a matrix.")
+    n, q = given["observation"].shape
+    inputs = given.get("input_transition", given.get("input_observation"))
+    m = inputs.shape[-1] if inputs is not None and inputs.ndim == 2 else 1
+    shapes = dict(zip(PARAMETERS, ((q, q), (n, q), (q, q), (n, n), (q,), (q, q), (q, m), (n, m), (n,)), strict=True))
+    for name, value in given.items():
+        if value.shape != shapes[name]:
+            raise ValueError(
+                f"{name} has shape {value.shape}: with {q} states and {n} outputs, as observation has, "
+                f"it must be {shapes[name]}."
+            )
+        check_finite(name, value)
+    for name in ("transition_noise", "observation_noise", "initial_covariance"):
+        check_covariance(name, given[name])

@@ -1,0 +1,178 @@
+"""Linear dynamical systems against the dense Gaussian of whole sequences, autodiff and other libraries."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from contracts.quick import quick
+from kullback.families import Batch, Extent, Steps
+from kullback.geometry import relative_entropy
+from kullback.models import States
+from models.dense_sequences import DenseStatistics, assert_statistics, dense, random_system
+
+LENGTHS = (5, 1, 4, 2)
+ROWS = sum(LENGTHS)
+STARTS = np.cumsum((0, *LENGTHS))
+
+
+@quick
+def ask(model, batch, carry=None):
+    """All that a system says of rows."""
+    filtered, last = model.filter(batch, carry)
+    statistics, carried = model.expected_statistics(batch, carry)
+    return model.log_likelihood(batch, carry), model.smooth(batch, carry), filtered, statistics, carried, last
+
+
+own = quick(lambda model, like: model.own_statistics(like))
+maximize = quick(lambda model, statistics, prior=None: model.maximize(statistics, prior))
+cost = quick(lambda model, statistics: model.cross_entropy(statistics))
+
+
+def case(m, holes, seed=0, **more):
+    """A system, values, what is observed of them, inputs, and one weight for each of the sequences."""
+    rng = np.random.default_rng(seed)
+    model = random_system(rng, m=m, offset=m > 0, **more)
+    values = 2 * rng.normal(size=(ROWS, 3))
+    observed = rng.random((ROWS, 3)) < 0.6
+    observed[0], observed[2], observed[6] = True, False, False
+    observed = observed if holes else np.ones_like(observed)
+    inputs = rng.normal(size=(ROWS, m)) if m else None
+    return model, values, observed, inputs, rng.uniform(0.5, 2, len(LENGTHS))
+
+
+def batch_of(values, observed, inputs, weight, **more):
+    steps = Steps.of_lengths(LENGTHS, inputs)
+    seen = None if observed.all() else observed
+    return Batch(values, np.repeat(weight, LENGTHS), observed=seen, steps=steps, **more)
+
+
+def cut(array, k):
+    return None if array is None else array[STARTS[k] : STARTS[k + 1]]
+
+
+@pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.parametrize("m", [0, 2])
+def test_all_is_that_of_the_dense_gaussian(m, holes):
+    model, values, observed, inputs, weight = case(m, holes)
+    likelihood, smoothed, filtered, statistics, carried, last = ask(model, batch_of(values, observed, inputs, weight))
+    plain, total = DenseStatistics(model), 0.0
+    for k, length in enumerate(LENGTHS):
+        joint = dense(model, length, cut(inputs, k))
+        given, rows = joint.given(cut(values, k), cut(observed, k))[:2], slice(STARTS[k], STARTS[k + 1])
+        np.testing.assert_allclose(np.sum(likelihood[rows]), given[0], rtol=1e-10)
+        total += weight[k] * given[0]
+        for t in range(length):
+            here, row = joint.h(t), STARTS[k] + t
+            np.testing.assert_allclose(smoothed.states.mean[row], given[1].mean[here], rtol=1e-9, atol=1e-11)
+            np.testing.assert_allclose(
+                smoothed.states.covariance[row], given[1].covariance[np.ix_(here, here)], rtol=1e-9, atol=1e-11
+            )
+            if t > 0:
+                lag = given[1].covariance[np.ix_(here, joint.h(t - 1))]
+                np.testing.assert_allclose(smoothed.lag[row], lag, rtol=1e-9, atol=1e-11)
+            until = cut(observed, k) & (np.arange(length) <= t)[:, None]
+            past = joint.given(cut(values, k), until)[1]
+            np.testing.assert_allclose(filtered.mean[row], past.mean[here], rtol=1e-9, atol=1e-11)
+            np.testing.assert_allclose(filtered.covariance[row], past.covariance[np.ix_(here, here)], atol=1e-11)
+        plain.add(given[1], length, weight[k], cut(inputs, k))
+    assert_statistics(statistics, plain)
+    np.testing.assert_allclose(statistics.log_likelihood, total, rtol=1e-10)
+    np.testing.assert_allclose(statistics.mass, np.dot(weight, LENGTHS), rtol=1e-12)
+    for state in (carried, last):
+        np.testing.assert_allclose(state.mean, filtered.mean[-1], rtol=1e-12)
+        np.testing.assert_allclose(state.covariance, filtered.covariance[-1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_rows_that_continue_and_rows_ahead(holes):
+    """Row 0 continues from a carry; the end of the first sequence, and all of the last, are only looked at."""
+    model, values, observed, inputs, weight = case(2, holes, seed=1)
+    before = (np.array([0.3, -1.0]), np.array([[0.7, 0.2], [0.2, 0.5]]))
+    first = np.isin(np.arange(ROWS), STARTS[1:])
+    ahead = np.isin(np.arange(ROWS), [3, 4, 10, 11])
+    batch = eqx.tree_at(lambda b: b.steps, batch_of(values, observed, inputs, weight), Steps(first, ahead, inputs))
+    likelihood, smoothed, filtered, statistics, carried, last = ask(model, batch, States(*before))
+    plain = DenseStatistics(model)
+    for k, length in enumerate(LENGTHS):
+        joint = dense(model, length, cut(inputs, k), before if k == 0 else None)
+        given = joint.given(cut(values, k), cut(observed, k))
+        np.testing.assert_allclose(np.sum(likelihood[STARTS[k] : STARTS[k + 1]]), given[0], rtol=1e-10)
+        plain.add(given[1], (3, 1, 4, 0)[k], weight[k], cut(inputs, k))
+        if k == 0:
+            here = joint.h(-1)
+            np.testing.assert_allclose(smoothed.before.mean, given[1].mean[here], rtol=1e-9)
+    assert_statistics(statistics, plain)
+    counted = np.where(ahead, 0, np.asarray(batch.weight))
+    np.testing.assert_allclose(statistics.log_likelihood, np.dot(counted, likelihood), rtol=1e-12)
+    np.testing.assert_allclose(carried.mean, filtered.mean[9], rtol=1e-12)
+    np.testing.assert_allclose(last.covariance, filtered.covariance[9], rtol=1e-12)
+
+
+def test_own_statistics_are_those_of_the_dense_gaussian():
+    model, _, _, inputs, weight = case(2, False, seed=2)
+    before = (np.array([0.3, -1.0]), np.array([[0.7, 0.2], [0.2, 0.5]]))
+    for carry in (None, before):
+        steps = Steps.of_lengths(LENGTHS, inputs)
+        if carry is not None:
+            steps = Steps(np.isin(np.arange(ROWS), STARTS[1:]), None, inputs)
+        each = np.repeat(weight, LENGTHS)
+        found = own(model, Extent(each.sum(), steps, each, None if carry is None else States(*carry)))
+        plain = DenseStatistics(model)
+        for k, length in enumerate(LENGTHS):
+            joint = dense(model, length, cut(inputs, k), carry if k == 0 else None)
+            plain.add(joint, length, weight[k], cut(inputs, k))
+        assert_statistics(found, plain)
+        assert float(found.log_likelihood) == 0
+
+
+def test_padding_is_not_looked_at():
+    model, values, observed, inputs, weight = case(2, True)
+    plain = ask(model, batch_of(values, observed, inputs, weight))[3:]
+    pad = np.full((3, 3), np.nan)
+    steps = Steps(np.r_[Steps.of_lengths(LENGTHS).first, True, True, True], None, np.r_[inputs, pad[:, :2]])
+    each = np.r_[np.repeat(weight, LENGTHS), 0, 0, 0]
+    padded = ask(model, Batch(np.r_[values, pad], each, observed=np.r_[observed, pad == 0], steps=steps))[3:]
+    for a, b in zip(jax.tree.leaves(plain), jax.tree.leaves(padded), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_the_gradient_of_the_likelihood_is_that_of_the_cross_entropy(holes):
+    """Fisher's identity: ∇ log p(v) = E[∇ log p(h, v) | v]."""
+    model, values, observed, inputs, _ = case(2, holes)
+    batch = batch_of(values, observed, inputs, np.ones(4))
+    model = jax.tree.map(jnp.asarray, model)
+
+    @quick
+    def both(model):
+        statistics, _ = model.expected_statistics(batch)
+        return (
+            jax.grad(lambda m: jnp.sum(m.log_likelihood(batch)))(model),
+            jax.grad(lambda m: -m.cross_entropy(statistics))(model),
+        )
+
+    one, other = both(model)
+    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        symmetric = a.ndim == 2 and a.shape[0] == a.shape[1]
+        # a covariance is symmetric: only the symmetric part of its gradient means anything
+        a, b = (a + a.T, b + b.T) if symmetric and not np.allclose(a, b, rtol=1e-8) else (a, b)
+        np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-9)
+
+
+def test_relative_entropy_is_that_of_the_dense_gaussians():
+    rng = np.random.default_rng(5)
+    p, q, length = random_system(rng, offset=True), random_system(rng, offset=True), 4
+    one, other = dense(p, length), dense(q, length)
+    away = other.mean - one.mean
+    exact = 0.5 * (
+        np.trace(np.linalg.solve(other.covariance, one.covariance))
+        + away @ np.linalg.solve(other.covariance, away)
+        - len(away)
+        + np.linalg.slogdet(other.covariance)[1]
+        - np.linalg.slogdet(one.covariance)[1]
+    )
+    found = quick(relative_entropy)(p, q, Extent.of_lengths(length))
+    np.testing.assert_allclose(found, exact, rtol=1e-10)
+    assert float(quick(relative_entropy)(p, p, Extent.of_lengths(length))) == 0
