@@ -66,6 +66,8 @@ class SequenceEstimator(ModelEstimator):
         """Keep the best of some runs of batch EM."""
         random = check_random_state(self.random_state)
         best: Fitted | None = None
+        with jax.enable_x64(True):
+            data.hand_over()
         with Progress(self.verbose, self._steps) as progress:
             for init in range(self.n_init):
                 progress.begin(init)

@@ -1,7 +1,9 @@
 """Tables of rows that follow each other in time: sequences one below the other, as one padded batch."""
 
+import functools
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -53,7 +55,6 @@ class Sequences:
         self.weight = np.ones(len(X)) if weight is None else weight
         self.ahead = np.zeros(len(X), bool) if ahead is None else ahead
         self.rows = Rows(X, None, width)
-        self._batch: Batch | None = None
 
     def __len__(self) -> int:
         return len(self.X)
@@ -80,15 +81,21 @@ class Sequences:
         return np.concatenate([values, np.full((more, *values.shape[1:]), fill, dtype=values.dtype)])
 
     def batch(self, emissions: Any = None) -> Batch:
-        """Return the batch, with the frame in which these emissions are quick. Call it in 64 bits."""
-        if self._batch is None:
-            values = self.padded(np.ascontiguousarray(self.X, dtype=np.float64), 0.0)
-            values[len(self.X) :] = values[:1]
-            observed = ~np.isnan(values) if self.rows.missing else None
-            inputs = None if self.inputs is None else self.padded(self.inputs, 0.0)
-            steps = Steps(self.padded(self.first, True), self.padded(self.ahead, False), inputs)
-            made = Batch(values, self.padded(self.weight, 0.0), self.rows.width, observed, None, steps)
-            self._batch = jax.tree.map(jnp.asarray, made)
+        """Return the batch, with the frame in which these emissions are quick."""
         frame = self.rows.frame_for(emissions)
-        old = self._batch
-        return old if frame is None else Batch(old.values, old.weight, old.width, old.observed, frame, old.steps)
+        if frame is None:
+            return self._plain
+        return eqx.tree_at(lambda batch: batch.frame, self._plain, frame, is_leaf=lambda leaf: leaf is None)
+
+    @functools.cached_property
+    def _plain(self) -> Batch:
+        values = self.padded(np.ascontiguousarray(self.X, dtype=np.float64), 0.0)
+        values[len(self.X) :] = values[:1]
+        observed = ~np.isnan(values) if self.rows.missing else None
+        inputs = None if self.inputs is None else self.padded(self.inputs, 0.0)
+        steps = Steps(self.padded(self.first, True), self.padded(self.ahead, False), inputs)
+        return Batch(values, self.padded(self.weight, 0.0), self.rows.width, observed, None, steps)
+
+    def hand_over(self) -> None:
+        """Hand the rows over once, for all steps of a fit. Call it in 64 bits."""
+        self.__dict__["_plain"] = jax.tree.map(jnp.asarray, self._plain)
