@@ -143,11 +143,15 @@ class DiagonalGaussian(ExponentialFamily):
         mean, variance = (self.mean - frame.center) / frame.scale, self.variance / jnp.square(frame.scale)
         return eqx.tree_at(lambda g: (g.mean, g.variance), self, (mean, variance))
 
-    def features_pay(self, frame: Frame, reach: float) -> bool:
-        """Whether the quick kernel keeps its digits on data within `reach` of the frame's center."""
-        mean, scale = np.asarray(self.mean), np.asarray(frame.scale)
-        precision = np.max(np.square(scale) / np.asarray(self.variance), axis=-1)
-        return near_enough((mean - frame.center) / scale, precision, reach)
+    @property
+    def features_are_quick(self) -> bool:
+        """Whether the kernel of features is the quicker one."""
+        return True
+
+    def features_pay(self, frame: Frame, reach: Any) -> Any:
+        """Whether features keep their digits on data within `reach` of the frame's center."""
+        precision = (frame.scale * frame.scale / self.variance).max(axis=-1)
+        return near_enough((self.mean - frame.center) / frame.scale, precision, reach)
 
     def _flat(self) -> Self:
         """Return the members in one row."""

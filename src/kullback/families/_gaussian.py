@@ -207,14 +207,21 @@ class Gaussian(ExponentialFamily):
         covariance = self.covariance / outer(frame.scale)
         return eqx.tree_at(lambda g: (g.mean, g.covariance), self, (mean, covariance))
 
-    def features_pay(self, frame: Frame, reach: float) -> bool:
-        """Whether the quick kernel keeps its digits on data within `reach` of the frame's center, and is quicker."""
-        mean, scale = np.asarray(self.mean), np.asarray(frame.scale)
-        k, n = mean.reshape(-1, mean.shape[-1]).shape
-        if 3 * k < n:
+    @property
+    def features_are_quick(self) -> bool:
+        """Whether the kernel of features is the quicker one."""
+        return 3 * math.prod(self.batch_shape) >= self.mean.shape[-1]
+
+    def features_pay(self, frame: Frame, reach: Any) -> Any:
+        """Whether features are quick, and keep their digits on data within `reach` of the frame's center."""
+        if not self.features_are_quick:
             return False
-        precision = np.linalg.inv(np.asarray(self.covariance) / np.multiply.outer(scale, scale))
-        return near_enough((mean - frame.center) / scale, np.linalg.norm(precision, axis=(-2, -1)), reach)
+        mean = (self.mean - frame.center) / frame.scale
+        if isinstance(mean, np.ndarray):  # nothing to compile
+            precision: Any = np.linalg.inv(self.covariance / np.multiply.outer(frame.scale, frame.scale))
+            return near_enough(mean, np.linalg.norm(precision, axis=(-2, -1)), reach)
+        precision = gram(whitener(self.covariance / outer(frame.scale)))
+        return near_enough(mean, jnp.linalg.norm(precision, axis=(-2, -1)), reach)
 
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
         """Log density of each row, or of what is observed of it, under each member."""

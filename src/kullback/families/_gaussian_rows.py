@@ -80,10 +80,11 @@ def _features(family: Any, values: Float[Array, "rows n"], frame: Frame) -> Floa
     return features
 
 
-def near_enough(mean: Any, precision: Any, reach: float) -> bool:
+def near_enough(mean: Any, precision: Any, reach: Any) -> Any:
     """Whether T(u) keeps its digits: means and a bound on the precision of each member, seen from the frame."""
-    farthest = np.linalg.norm(mean, axis=-1) + reach
-    return bool(np.max(np.square(farthest) * precision) * np.finfo(float).eps < _DIGITS)
+    xp: Any = np if isinstance(mean, np.ndarray) else jnp
+    farthest = xp.linalg.norm(mean, axis=-1) + reach
+    return xp.max(xp.square(farthest) * precision) * np.finfo(float).eps < _DIGITS
 
 
 # --- missing entries -----------------------------------------------------------------------------------------

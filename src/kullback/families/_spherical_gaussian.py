@@ -142,8 +142,13 @@ class SphericalGaussian(ExponentialFamily):
         variance = jnp.broadcast_to(jnp.asarray(self.variance)[..., None], self.mean.shape)
         return DiagonalGaussian(self.mean, variance)
 
-    def features_pay(self, frame: Frame, reach: float) -> bool:
-        """Whether the quick kernel keeps its digits on data within `reach` of the frame's center."""
+    @property
+    def features_are_quick(self) -> bool:
+        """Whether the kernel of features is the quicker one."""
+        return True
+
+    def features_pay(self, frame: Frame, reach: Any) -> Any:
+        """Whether features keep their digits on data within `reach` of the frame's center."""
         return self._diagonal().features_pay(frame, reach)
 
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
