@@ -124,7 +124,7 @@ class HiddenMarkovEstimator(SequenceEstimator):
         self.converged_ = monitor.iter > 1 and bool(monitor.history[-1] - monitor.history[-2] < self.tol)
         return self
 
-    def _ended(self, history: list[float]) -> bool:
+    def _ended(self, history: list[float], mass: float) -> bool:
         monitor = self.monitor_
         if len(history) == 1:
             monitor._reset()
@@ -362,7 +362,7 @@ class HiddenMarkovEstimator(SequenceEstimator):
 
     # --- the start ----------------------------------------------------------------------------------------
 
-    def _start(self, data: Sequences, random: np.random.RandomState) -> HiddenMarkovModel:
+    def _start(self, data: Sequences, turn: int, random: np.random.RandomState) -> HiddenMarkovModel:
         """Return the chain of clusters that k-means finds; what `init_params` leaves out stays as it was set."""
         labels = self._labels(data, random)
         k = self.n_components

@@ -31,8 +31,8 @@ class SequenceEstimator(ModelEstimator):
     # --- what a subclass says ---------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def _start(self, data: Sequences, random: np.random.RandomState) -> Any:
-        """Return the model to begin with."""
+    def _start(self, data: Sequences, turn: int, random: np.random.RandomState) -> Any:
+        """Return the model to begin with, for the first time (turn 0) or again."""
 
     @abc.abstractmethod
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
@@ -47,8 +47,8 @@ class SequenceEstimator(ModelEstimator):
         """Return what is added to the statistics of the data, or None."""
 
     @abc.abstractmethod
-    def _ended(self, history: list[float]) -> bool:
-        """Whether a fit with these log-likelihoods of all the data is done."""
+    def _ended(self, history: list[float], mass: float) -> bool:
+        """Whether a fit with these log-likelihoods of all the data, of this mass, is done."""
 
     @property
     @abc.abstractmethod
@@ -72,7 +72,7 @@ class SequenceEstimator(ModelEstimator):
             for init in range(self.n_init):
                 progress.begin(init)
                 with jax.enable_x64(True):
-                    model = jax.tree.map(np.asarray, self._start(data, random))
+                    model = jax.tree.map(np.asarray, self._start(data, init, random))
                 run = self._climbed(model, data, progress)
                 if best is None or (run.history and run.history[-1] > best.history[-1]):
                     best = run
@@ -95,7 +95,7 @@ class SequenceEstimator(ModelEstimator):
             history.append(float(seen.log_likelihood) * data.mass)
             self._check_sound(model, history[-1])
             progress.step(history[-1] / data.mass)
-            if self._ended(history):
+            if self._ended(history, data.mass):
                 return Fitted(model, history, True)
         return Fitted(model, history, False)
 
@@ -107,7 +107,7 @@ class SequenceEstimator(ModelEstimator):
             rate = self._rate_at(step, points, data.mass)
             with jax.enable_x64(True):
                 if first:
-                    model = jax.tree.map(np.asarray, self._start(data, check_random_state(self.random_state)))
+                    model = jax.tree.map(np.asarray, self._start(data, 0, check_random_state(self.random_state)))
                 else:
                     model = self._current_model()
                 batch = data.batch(self._emissions(model))
