@@ -117,6 +117,20 @@ class Shape(NamedTuple):
                 categories[place] = max(int(np.nanmax(X[:, place])) + 1, 2)
         return cls(n, categories, int(np.nansum(X, axis=1).max()) if family == "multinomial" else 0)
 
+    def knowing(self, n_categories: Any) -> "Shape":
+        """Return it with the numbers of categories that are given, one or one for each column; None leaves them."""
+        if n_categories is None:
+            return self
+        given = np.asarray(n_categories)
+        if given.shape not in ((), (self.n,)):
+            raise ValueError(
+                f"n_categories has shape {given.shape}: X has {self.n} features, and each needs one number."
+            )
+        given, wanted = np.broadcast_to(given, self.n), self.categories > 0
+        if not np.issubdtype(given.dtype, np.integer) or (given[wanted] < 2).any():
+            raise ValueError(f"n_categories is {n_categories!r}: columns of categories have 2 or more, a whole number.")
+        return self._replace(categories=np.where(wanted, given, 0))
+
 
 def plain_components(family: str | Sequence[str], shape: Shape, k: int) -> Any:
     """Return k components that are all alike, of this family or of one family for each column."""
@@ -212,11 +226,15 @@ def family_of(components: Any) -> str | list[str]:
             name = "gaussian" if one == "diagonal_gaussian" else one
             if isinstance(name, list) or (name not in COLUMNS and name != "gaussian"):
                 raise ValueError(f"components has a part of {type(part).__name__}: columns are single numbers here.")
+            if names[-1:] == [name]:
+                raise ValueError(f"components has parts of {type(part).__name__} side by side: make one part of them.")
             names += [name] * int(np.prod(part.event_shape))
         return names
     one = components.columns if isinstance(components, Independent) else components
     if type(one) not in _NAME_OF:
         raise ValueError(f"components are of {type(one).__name__}: there is no name for them here.")
+    if one is components and _NAME_OF[type(one)] in COLUMNS:
+        raise ValueError(f"components are of {type(one).__name__}, single numbers: rows are Independent columns of it.")
     return _NAME_OF[type(one)]
 
 

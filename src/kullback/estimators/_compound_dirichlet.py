@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from kullback import models
 from kullback.estimators._columns import check_rows
 from kullback.estimators._estimator import Estimator
+from kullback.estimators._model_estimator import check_kind
 from kullback.estimators._rows import Rows
 
 
@@ -79,6 +80,7 @@ class CompoundDirichlet(Estimator):
 
     @classmethod
     def _parameters_of(cls, model: models.CompoundDirichlet) -> dict[str, Any]:
+        check_kind(model, models.CompoundDirichlet, cls)
         return {"trials": model.trials}
 
     def _start(self, rows: Rows, random: np.random.RandomState) -> models.CompoundDirichlet:

@@ -6,8 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from kullback.estimators._family_mixture import FamilyMixture
-from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS
+from kullback.estimators._columns import family_of
+from kullback.estimators._family_mixture import N_CATEGORIES, FamilyMixture
+from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, check_free_weights
+from kullback.estimators._model_estimator import check_kind
+from kullback.estimators._smoothing import PseudoCounts
 from kullback.models import Mixture as MixtureModel
 
 
@@ -21,6 +24,11 @@ class DiscreteMixture(FamilyMixture):
 
     @classmethod
     def _parameters_of(cls, model: MixtureModel) -> dict[str, Any]:
+        check_kind(model, MixtureModel, cls)
+        check_free_weights(model, cls)
+        family = family_of(model.components)
+        if family != cls._families:
+            raise ValueError(f"model has components of family {family!r}: {cls.__name__} needs {cls._families!r}.")
         return {"n_components": len(model.weights), "temperature": model.temperature}
 
 
@@ -33,6 +41,9 @@ class BernoulliMixture(DiscreteMixture):
         The number of components.
     binarize : float or None
         Entries above it are 1, others 0. With None entries must be 0 or 1.
+    smoothing : float
+        How often every component has seen a 0 and a 1 in each column before the data came, so that what was never seen
+        is not impossible. `fit` adds it to what it counts; a stream begins with it, and it fades like other old data.
     tol, max_iter, n_init, init_params, random_state, warm_start, verbose, rate, temperature
         As in `GaussianMixture`.
 
@@ -53,6 +64,7 @@ class BernoulliMixture(DiscreteMixture):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MIXTURE_CONSTRAINTS,
         "binarize": [Interval(Real, None, None, closed="neither"), None],
+        "smoothing": [Interval(Real, 0.0, None, closed="left")],
     }
 
     def __init__(
@@ -60,6 +72,7 @@ class BernoulliMixture(DiscreteMixture):
         n_components: int = 1,
         *,
         binarize: float | None = 0.0,
+        smoothing: float = 0.0,
         tol: float = 1e-3,
         max_iter: int = 100,
         n_init: int = 1,
@@ -72,6 +85,7 @@ class BernoulliMixture(DiscreteMixture):
     ):
         self.n_components = n_components
         self.binarize = binarize
+        self.smoothing = smoothing
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init
@@ -83,6 +97,11 @@ class BernoulliMixture(DiscreteMixture):
         self.temperature = temperature
 
     _families = "bernoulli"
+    _known_categories = None
+
+    @property
+    def _prior(self) -> PseudoCounts | None:
+        return PseudoCounts.of_sides(self.smoothing, self.n_features_in_) if self.smoothing else None
 
     def _entries(self, X: np.ndarray) -> np.ndarray:
         return X if self.binarize is None else np.where(np.isnan(X), X, (self.binarize < X).astype(X.dtype))
@@ -143,6 +162,7 @@ class PoissonMixture(DiscreteMixture):
         self.temperature = temperature
 
     _families = "poisson"
+    _known_categories = None
 
     def _entries(self, X: np.ndarray) -> np.ndarray:
         return X
@@ -158,6 +178,13 @@ class CategoricalMixture(DiscreteMixture):
     ----------
     n_components : int
         The number of components.
+    n_categories : int, list of int or None
+        How many categories each column has, one number for all or one for each. None counts them in the first rows; a
+        stream may later show others only if it is given.
+    smoothing : float
+        How often every component has seen each category in each column before the data came, so that what was never
+        seen is not impossible. `fit` adds it to what it counts; a stream begins with it, and it fades like other old
+        data.
     tol, max_iter, n_init, init_params, random_state, warm_start, verbose, rate, temperature
         As in `GaussianMixture`.
 
@@ -177,12 +204,18 @@ class CategoricalMixture(DiscreteMixture):
 
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = MIXTURE_CONSTRAINTS
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **MIXTURE_CONSTRAINTS,
+        "n_categories": N_CATEGORIES,
+        "smoothing": [Interval(Real, 0.0, None, closed="left")],
+    }
 
     def __init__(
         self,
         n_components: int = 1,
         *,
+        n_categories: Any = None,
+        smoothing: float = 0.0,
         tol: float = 1e-3,
         max_iter: int = 100,
         n_init: int = 1,
@@ -194,6 +227,8 @@ class CategoricalMixture(DiscreteMixture):
         temperature: float = 1.0,
     ):
         self.n_components = n_components
+        self.n_categories = n_categories
+        self.smoothing = smoothing
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init
@@ -205,6 +240,14 @@ class CategoricalMixture(DiscreteMixture):
         self.temperature = temperature
 
     _families = "categorical"
+
+    @property
+    def _known_categories(self) -> Any:
+        return self.n_categories
+
+    @property
+    def _prior(self) -> PseudoCounts | None:
+        return PseudoCounts.of_categories(self.smoothing, self.n_categories_) if self.smoothing else None
 
     def _entries(self, X: np.ndarray) -> np.ndarray:
         return X

@@ -61,9 +61,10 @@ class Estimator(DensityMixin, ModelEstimator):
         goes_on = self._goes_on
         rows = self._rows(X, sample_weight, first=not goes_on, least=2)
         random = check_random_state(self.random_state)
+        prior = getattr(self, "_prior", None)
 
         def step(model: Any) -> tuple[Any, Any]:
-            return em_step(model, rows.batches(rows.frame_for(_components(model))))
+            return em_step(model, rows.batches(rows.frame_for(_components(model))), prior)
 
         self._learn(lambda: self._start(rows, random), step, rows.mass, goes_on)
         return self
@@ -83,7 +84,8 @@ class Estimator(DensityMixin, ModelEstimator):
         rate = self._rate_at(step, points, rows.mass)
         with jax.enable_x64(True):
             model = self._start(rows, check_random_state(self.random_state)) if first else self._current_model()
-            model, log_likelihood = moved(model, rows, rate)
+            # a prior is what was seen before the stream: it enters once
+            model, log_likelihood = moved(model, rows, rate, getattr(self, "_prior", None) if first else None)
         self._keep_step(model, log_likelihood, rows.mass)
         return self
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kullback import models
 from kullback.estimators._estimator import Estimator
+from kullback.estimators._model_estimator import check_kind
 from kullback.estimators._rows import Rows
 from kullback.families import Batch
 from kullback.learning import sized_jit
@@ -58,6 +59,9 @@ class FactorEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimat
     def _n_features_out(self) -> int:
         return len(self.components_)
 
+    #: The kind of model that it holds.
+    _kind: ClassVar[type]
+
     @abc.abstractmethod
     def _from_moments(self, mean: np.ndarray, covariance: np.ndarray, q: int) -> Any:
         """Return the model to start from."""
@@ -94,6 +98,7 @@ class FactorEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimat
 
     @classmethod
     def _parameters_of(cls, model: Any) -> dict[str, Any]:
+        check_kind(model, cls._kind, cls)
         return {"n_components": model.loadings.shape[-1]}
 
 
@@ -137,6 +142,8 @@ class ProbabilisticPCA(FactorEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.rate = rate
+
+    _kind = models.ProbabilisticPCA
 
     def to_model(self) -> models.ProbabilisticPCA:
         """Return the fitted model, with NumPy arrays."""
@@ -206,6 +213,8 @@ class FactorAnalysis(FactorEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.rate = rate
+
+    _kind = models.FactorAnalysis
 
     def to_model(self) -> models.FactorAnalysis:
         """Return the fitted model, with NumPy arrays."""

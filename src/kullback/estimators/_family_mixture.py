@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Callable, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import jax
@@ -18,8 +18,12 @@ from kullback.estimators._columns import (
     shape_of,
 )
 from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureEstimator, normalized
+from kullback.estimators._model_estimator import check_kind
 from kullback.estimators._rows import Rows
 from kullback.models import Mixture as MixtureModel
+
+#: What `n_categories` may be.
+N_CATEGORIES: list[Any] = [Interval(Integral, 2, None, closed="left"), "array-like", None]
 
 
 class FamilyMixture(MixtureEstimator):
@@ -29,6 +33,11 @@ class FamilyMixture(MixtureEstimator):
     @abc.abstractmethod
     def _families(self) -> str | Sequence[str]:
         """One name for all columns, or one for each."""
+
+    @property
+    @abc.abstractmethod
+    def _known_categories(self) -> Any:
+        """How many categories there are, in all columns or in each; None where the first rows tell."""
 
     @abc.abstractmethod
     def _entries(self, X: np.ndarray) -> np.ndarray:
@@ -117,14 +126,14 @@ class FamilyMixture(MixtureEstimator):
         check_table(X, self._families)
         shape = Shape.of(X, self._families) if len(X) else self._shape()
         if first:
-            self.n_categories_, self.n_trials_ = shape.categories, shape.trials
-        elif (shape.categories > self.n_categories_).any():
+            self.n_categories_, self.n_trials_ = shape.knowing(self._known_categories).categories, shape.trials
+        if (shape.categories > self.n_categories_).any():
             place = int(np.argmax(shape.categories > self.n_categories_))
             raise ValueError(
                 f"X has category {shape.categories[place] - 1} in column {place}: the fit knows "
-                f"{self.n_categories_[place]} categories, from 0."
+                f"{self.n_categories_[place]} categories, from 0. Give n_categories to make room for more."
             )
-        elif shape.trials != self.n_trials_:
+        if shape.trials != self.n_trials_:
             raise ValueError(f"X has rows with a total of {shape.trials}: the fit has {self.n_trials_}.")
         return X
 
@@ -145,6 +154,8 @@ class Mixture(FamilyMixture):
     equal_weights : bool
         Whether all components weigh the same. With `family="spherical_gaussian"`, `tied` and `temperature=0` this is
         K-means: `mean_` are the centers, `predict` the clusters.
+    n_categories : int, list of int or None
+        As in `CategoricalMixture`, for columns of categories; the numbers for other columns mean nothing.
     tol, reg_covar, max_iter, n_init, init_params, random_state, warm_start, verbose, rate, temperature
         As in `GaussianMixture`; `reg_covar` is for Gaussian columns.
 
@@ -170,6 +181,7 @@ class Mixture(FamilyMixture):
         "family": [str, list, tuple],
         "tied": ["boolean"],
         "equal_weights": ["boolean"],
+        "n_categories": N_CATEGORIES,
         "reg_covar": [Interval(Real, 0.0, None, closed="left")],
     }
 
@@ -180,6 +192,7 @@ class Mixture(FamilyMixture):
         family: str | Sequence[str] = "gaussian",
         tied: bool = False,
         equal_weights: bool = False,
+        n_categories: Any = None,
         tol: float = 1e-3,
         reg_covar: float = 1e-6,
         max_iter: int = 100,
@@ -195,6 +208,7 @@ class Mixture(FamilyMixture):
         self.family = family
         self.tied = tied
         self.equal_weights = equal_weights
+        self.n_categories = n_categories
         self.tol = tol
         self.reg_covar = reg_covar
         self.max_iter = max_iter
@@ -210,8 +224,13 @@ class Mixture(FamilyMixture):
     def _families(self) -> str | Sequence[str]:
         return self.family
 
+    @property
+    def _known_categories(self) -> Any:
+        return self.n_categories
+
     @classmethod
     def _parameters_of(cls, model: MixtureModel) -> dict[str, Any]:
+        check_kind(model, MixtureModel, cls)
         family = family_of(model.components)
         return {
             "n_components": len(model.weights),

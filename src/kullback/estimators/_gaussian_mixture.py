@@ -9,7 +9,13 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureEstimator, normalized
+from kullback.estimators._mixture_estimator import (
+    MIXTURE_CONSTRAINTS,
+    MixtureEstimator,
+    check_free_weights,
+    normalized,
+)
+from kullback.estimators._model_estimator import check_kind
 from kullback.estimators._rows import Rows
 from kullback.estimators._sound import COLLAPSED
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
@@ -166,12 +172,14 @@ class GaussianMixture(MixtureEstimator):
 
     @classmethod
     def _parameters_of(cls, model: Mixture) -> dict[str, Any]:
+        check_kind(model, Mixture, cls)
         kinds = {Gaussian: "full", DiagonalGaussian: "diag", SphericalGaussian: "spherical"}
         kind = kinds.get(type(model.components))
         if kind is None:
             raise ValueError(f"model has components of {type(model.components).__name__}: they must be Gaussians.")
         if model.tied and kind != "full":
             raise ValueError(f"model shares the variance of {type(model.components).__name__}s: no type here does.")
+        check_free_weights(model, cls)
         tied = "tied" if model.tied else kind
         return {"n_components": len(model.weights), "covariance_type": tied, "temperature": model.temperature}
 

@@ -95,6 +95,14 @@ class MixtureEstimator(Estimator):
         check_is_fitted(self, "weights_")
 
 
+def check_free_weights(model: Mixture, estimator: type) -> None:
+    """Raise if the model keeps its weights: these estimators learn them."""
+    if model.fixed_weights:
+        raise ValueError(
+            f"model has fixed_weights: {estimator.__name__} learns them; Mixture(equal_weights=True) leaves them alone."
+        )
+
+
 def normalized(weights: np.ndarray) -> np.ndarray:
     """Return weights that sum to 1; those that do so already keep every bit."""
     total = weights.sum()

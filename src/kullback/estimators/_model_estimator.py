@@ -224,5 +224,15 @@ class ModelEstimator(BaseEstimator):
         return {name: value for name, value in state.items() if name not in ("_built", "_checked")}
 
 
+def check_kind(model: Any, kind: type, estimator: type) -> None:
+    """Raise unless a model is of the kind that an estimator can hold."""
+    if type(model) is not kind:
+        raise ValueError(f"model is a {_named(type(model))}: {estimator.__name__} needs a {_named(kind)}.")
+
+
+def _named(kind: type) -> str:
+    return f"{kind.__module__.partition('._')[0]}.{kind.__name__}"
+
+
 def _alike(one: list[Any] | None, other: list[Any]) -> bool:
     return one is not None and len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))

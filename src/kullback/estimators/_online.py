@@ -11,7 +11,7 @@ from kullback.families import Batch, Frame
 from kullback.learning import online_em_step
 
 
-def moved(model: Any, rows: Rows, rate: float) -> tuple[Any, float]:
+def moved(model: Any, rows: Rows, rate: float, prior: Any = None) -> tuple[Any, float]:
     """Return the model after one step, with NumPy arrays, and the log-likelihood of the rows before it.
 
     A mixture of Gaussians tries the frame in which it expects the data itself: this is one compiled function for all
@@ -20,21 +20,21 @@ def moved(model: Any, rows: Rows, rate: float) -> tuple[Any, float]:
     components = getattr(model, "components", model)
     if components is not model and has_features(components) and len(rows) <= CHUNK and not rows.missing:
         ((_, values, weight),) = rows.chunks()
-        found, seen, good = _in_own_frame(model, *padded(values, weight), rows.width, rate)
+        found, seen, good = _in_own_frame(model, *padded(values, weight), rows.width, rate, prior)
         if good:
             return jax.tree.map(np.asarray, found), float(seen)
     batches = [batch for _, batch in rows.placed(rows.frame_for(components))]
-    found, _, report = online_em_step(model, batches, rate)
+    found, _, report = online_em_step(model, batches, rate, prior)
     return jax.tree.map(np.asarray, found), float(report.log_likelihood)
 
 
 @jax.jit
-def _in_own_frame(model: Any, values: Any, weight: Any, width: Any, rate: Any) -> tuple[Any, Any, Any]:
+def _in_own_frame(model: Any, values: Any, weight: Any, width: Any, rate: Any, prior: Any) -> tuple[Any, Any, Any]:
     """Return the model after the step, the log-likelihood before it, and whether both kept their digits."""
     frame = _frame_of(model)
     away = (values - frame.center) / frame.scale
     reach = jnp.sqrt(jnp.max(jnp.sum(jnp.square(away), axis=-1)))
-    found, _, report = online_em_step(model, Batch(values, weight, width, None, frame), rate)
+    found, _, report = online_em_step(model, Batch(values, weight, width, None, frame), rate, prior)
     return found, report.log_likelihood, model.components.features_pay(frame, reach)
 
 
