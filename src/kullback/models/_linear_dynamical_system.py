@@ -1,6 +1,6 @@
 """Linear dynamical systems: a hidden state moves linearly, seen through linear outputs, with Gaussian noise."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import equinox as eqx
 import jax
@@ -15,16 +15,17 @@ from kullback.families._types import as_parameter, is_concrete
 from kullback.models._factor_rows import LOG_TWO_PI
 from kullback.models._kalman import (
     Dynamics,
-    Filtered,
     Smoothed,
     States,
     chosen,
     drawn_path,
-    filter_rows,
-    moving_moments,
-    smooth_rows,
+    moving_covariances,
+    moving_means,
     symmetric,
+    times,
+    turned,
 )
+from kullback.models._linear_paths import Line, filtered, known, last_state, log_likelihoods, smoothed, unseen
 from kullback.models._linear_statistics import (
     LinearStatistics,
     Regression,
@@ -50,29 +51,6 @@ PARAMETERS = (
     "input_observation",
     "offset",
 )
-
-
-class Line(NamedTuple):
-    """How the rows follow each other: which start a sequence, what each counts, and what pushes its state.
-
-    `before` is the state before row 0, where that one does not start a sequence.
-    """
-
-    start: Bool[Array, " rows"]
-    counted: Float[Array, " rows"]
-    drive: Float[Array, "rows q"]
-    inputs: Float[Array, "rows m"] | None
-    before: States
-
-    @property
-    def begun(self) -> Float[Array, " rows"]:
-        """What each row counts as a start."""
-        return jnp.where(self.start, self.counted, 0)
-
-    @property
-    def moved(self) -> Float[Array, " rows"]:
-        """What each row counts as the end of a transition."""
-        return jnp.where(self.start, 0, self.counted)
 
 
 class LinearDynamicalSystem(ClosedFormModel):
@@ -174,14 +152,15 @@ class LinearDynamicalSystem(ClosedFormModel):
         if self.input_transition is not None and inputs is not None:
             drive = inputs @ jnp.asarray(self.input_transition).T
         if steps is None:
-            start, counted = jnp.ones(rows, bool), weight
+            start, counted, ahead = jnp.ones(rows, bool), weight, jnp.zeros(rows, bool)
         else:
             follows = jnp.arange(rows) > 0
             start = jnp.asarray(steps.first) | absent | (jnp.roll(absent, 1) & follows)
             start = start if carry is not None else start | ~follows
-            counted = jnp.where(steps.ahead, 0, weight)
-        before = self._dynamics.initial if carry is None else States(*(jnp.asarray(p, weight.dtype) for p in carry))
-        return Line(start, counted, drive, inputs, before)
+            ahead = jnp.asarray(steps.ahead) & ~absent
+            counted = jnp.where(ahead, 0, weight)
+        before = None if carry is None else States(*(jnp.asarray(part, weight.dtype) for part in carry))
+        return Line(start, counted, ahead, drive, inputs, before)
 
     def _inputs(self, steps: Steps | None, absent: Bool[Array, " rows"]) -> Float[Array, "rows m"] | None:
         matrix = self.input_observation if self.input_transition is None else self.input_transition
@@ -212,31 +191,28 @@ class LinearDynamicalSystem(ClosedFormModel):
 
     # --- what the data says -------------------------------------------------------------------------------
 
-    def _filtered(self, batch: Batch, line: Line) -> tuple[Filtered, Outputs]:
+    def _read(self, batch: Batch, carry: States | None = None) -> tuple[Line, Outputs]:
+        line = self._line(batch.steps, batch.weight, carry)
         _, values, observed = self._away(batch, line)
-        outputs = self._outputs(values, observed)
-        start, drive = line.start, line.drive
-        return filter_rows(self._dynamics, line.before, start, drive, outputs.design, outputs.values), outputs
+        return line, self._outputs(values, observed)
 
     def filter(self, batch: Batch, carry: States | None = None) -> tuple[States, States]:
         """Return p(h_t | v_1 … v_t) of each row, and what the next batch carries on."""
-        line = self._line(batch.steps, batch.weight, carry)
-        updated = self._filtered(batch, line)[0].updated
-        return updated, _last(updated, line)
+        line, outputs = self._read(batch, carry)
+        states, _ = filtered(self._dynamics, line, outputs)
+        return states, last_state(line, states, line.before or self._dynamics.initial)
 
     def smooth(self, batch: Batch, carry: States | None = None) -> Smoothed:
         """Return p(h_t | all rows), the covariances with the state before, and the state before row 0."""
-        line = self._line(batch.steps, batch.weight, carry)
-        return smooth_rows(self._dynamics, line.before, line.start, self._filtered(batch, line)[0])
+        return smoothed(self._dynamics, *self._read(batch, carry), lag=True)
 
     def posterior(self, batch: Batch) -> States:
         """Return p(h_t | all rows) = N(mean, covariance) of each row."""
-        return self.smooth(batch).states
+        return smoothed(self._dynamics, *self._read(batch)).states
 
     def log_likelihood(self, batch: Batch, carry: States | None = None) -> Float[Array, " rows"]:
         """Return log p(v_t | v_1 … v_{t−1}) of each row: their sum is that of the sequences."""
-        filtered, outputs = self._filtered(batch, self._line(batch.steps, batch.weight, carry))
-        return filtered.log_likelihood + outputs.log_scale
+        return log_likelihoods(self._dynamics, *self._read(batch, carry))
 
     def expected_statistics(self, batch: Batch, carry: States | None = None) -> tuple[LinearStatistics, States]:
         """Return the moments of states, inputs and rows, and the filtered state of the last row that counts.
@@ -244,36 +220,20 @@ class LinearDynamicalSystem(ClosedFormModel):
         What is missing of a row, the system expects, given the states and the rest of the row.
         """
         line = self._line(batch.steps, batch.weight, carry)
-        filtered, outputs = self._filtered(batch, line)
-        smoothed = smooth_rows(self._dynamics, line.before, line.start, filtered)
-        mean, covariance = smoothed.states
-        earlier = jnp.concatenate([smoothed.before.covariance[None], covariance[:-1]])
-        sums = Sums(
-            *(
-                jnp.tensordot(weight, part, axes=1)
-                for weight, part in (
-                    (line.begun, covariance),
-                    (line.moved, earlier),
-                    (line.moved, smoothed.lag),
-                    (line.moved, covariance),
-                    (line.counted, covariance),
-                )
-            )
-        )
-        log_likelihood = filtered.log_likelihood + outputs.log_scale
-        total = jnp.sum(jnp.where(line.counted > 0, line.counted * log_likelihood, 0))
         away, values, observed = self._away(batch, line)
-        n = away.shape[1]
-        cross, late = jnp.zeros((n, mean.shape[1]), mean.dtype), jnp.zeros((n, n), mean.dtype)
-        if observed is not None:
+        found = known(self._dynamics, line, self._outputs(values, observed))
+        total = jnp.sum(jnp.where(line.counted > 0, line.counted * found.log_likelihood, 0))
+        (n, q), dtype = self.observation.shape, away.dtype
+        cross, late = jnp.zeros((n, q), dtype), jnp.zeros((n, n), dtype)
+        if observed is not None and found.covariance is not None:
             rest = missing_given_rest(jnp.asarray(self.observation), jnp.asarray(self.observation_noise), observed)
-            filled = apply(rest.from_values, jnp.where(observed, values, 0)) + apply(rest.from_state, mean)
+            filled = apply(rest.from_values, jnp.where(observed, values, 0)) + apply(rest.from_state, found.mean)
             away = jnp.where(observed, away, filled + (away - values))
-            moving = rest.from_state @ covariance
+            moving = times(rest.from_state, found.covariance)
             cross = jnp.tensordot(line.counted, moving, axes=1)
-            late = jnp.tensordot(line.counted, moving @ jnp.swapaxes(rest.from_state, -1, -2) + rest.noise, axes=1)
-        found = self._statistics(line, mean, smoothed.before.mean, sums, away, cross, late, total)
-        return found, _last(filtered.updated, line)
+            late = jnp.tensordot(line.counted, times(moving, turned(rest.from_state)) + rest.noise, axes=1)
+        statistics = self._statistics(line, found.mean, found.before, found.sums, away, cross, late, total)
+        return statistics, found.carry
 
     def _statistics(
         self,
@@ -309,23 +269,12 @@ class LinearDynamicalSystem(ClosedFormModel):
         else:
             weight = jnp.ones(like.steps.first.shape) if like.weight is None else like.weight
             line = self._line(like.steps, weight, like.carry)
-        dynamics = self._dynamics
-        mean, covariance = moving_moments(dynamics, line.before, line.start, line.drive)
-        earlier = jnp.concatenate([line.before.covariance[None], covariance[:-1]])
-        initial, early, later, every = (
-            jnp.tensordot(weight, part, axes=1)
-            for weight, part in (
-                (line.begun, covariance),
-                (line.moved, earlier),
-                (line.moved, covariance),
-                (line.counted, covariance),
-            )
-        )
-        sums = Sums(initial, early, dynamics.transition @ early, later, every)
+        mean, sums = unseen(self._dynamics, line)
         c, mass = jnp.asarray(self.observation), jnp.sum(line.counted)
-        late = c @ every @ c.T + mass * jnp.asarray(self.observation_noise)
+        late = c @ sums.every @ c.T + mass * jnp.asarray(self.observation_noise)
         away = mean @ c.T + self._pushed(line.inputs)
-        return self._statistics(line, mean, line.before.mean, sums, away, c @ every, late)
+        before = (line.before or self._dynamics.initial).mean
+        return self._statistics(line, mean, before, sums, away, c @ sums.every, late)
 
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
         """Draw the first points of sequences, where inputs are 0."""
@@ -371,8 +320,7 @@ class LinearDynamicalSystem(ClosedFormModel):
         initial = States(jnp.zeros_like(dynamics.initial.mean), dynamics.initial.covariance)
         still, none = dynamics._replace(initial=initial), jnp.zeros_like(line.drive)
         outputs = self._outputs(apart, observed)
-        filtered = filter_rows(still, initial, line.start, none, outputs.design, outputs.values)
-        mean = smooth_rows(still, initial, line.start, filtered).states.mean
+        mean = smoothed(still, line._replace(drive=none), outputs).states.mean
         rest = missing_given_rest(jnp.asarray(self.observation), jnp.asarray(self.observation_noise), observed)
         moved = drawn + apply(rest.from_values, apart) + apply(rest.from_state, mean)
         return jnp.where(observed, values, moved).astype(dtype)
@@ -381,7 +329,8 @@ class LinearDynamicalSystem(ClosedFormModel):
         """Return N(mean, covariance) of the points 1 … `steps` ahead of a filtered state, each on its own."""
         ahead = Steps(np.zeros(steps, bool), None, inputs)
         line = self._line(ahead, jnp.ones(steps), state)
-        mean, covariance = moving_moments(self._dynamics, line.before, line.start, line.drive)
+        mean = moving_means(self._dynamics, state.mean, line.start, line.drive)
+        covariance = moving_covariances(self._dynamics, state, line.start)
         c = jnp.asarray(self.observation)
         around = mean @ c.T + self._pushed(line.inputs) + self._offset
         return States(around, symmetric(c @ covariance @ c.T + jnp.asarray(self.observation_noise)))
@@ -508,12 +457,6 @@ def _joined(first: Array, inputs: Array | None, last: Array) -> Float[Array, "ro
 
 def _columns(inputs: Numeric | None) -> int:
     return 0 if inputs is None else inputs.shape[-1]
-
-
-def _last(updated: States, line: Line) -> States:
-    """Return the filtered state of the last row that counts; without one, the state before."""
-    place = jnp.max(jnp.where(line.counted > 0, jnp.arange(line.counted.shape[0]), -1))
-    return chosen(place >= 0, States(*(part[jnp.maximum(place, 0)] for part in updated)), line.before)
 
 
 def _check(given: dict[str, Numeric]) -> None:

@@ -1,0 +1,234 @@
+"""What rows say of the states of a linear dynamical system, by the quicker of two ways that give the same.
+
+Where nothing is missing, covariances come from tables (`_steady.py`), unless they take too long to settle. Elsewhere,
+and for few rows, they are worked out row by row (`_kalman.py`).
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from kullback.models._kalman import (
+    Dynamics,
+    Filtered,
+    Smoothed,
+    States,
+    chosen,
+    filter_rows,
+    moving_covariances,
+    moving_means,
+    smooth_rows,
+    times,
+    turned,
+)
+from kullback.models._linear_statistics import Sums
+from kullback.models._observed_rows import Outputs
+from kullback.models._steady import (
+    Entries,
+    Means,
+    Places,
+    counted_covariances,
+    filter_means,
+    places,
+    smooth_covariances,
+    smooth_means,
+    tables,
+    unseen_covariances,
+)
+
+#: For so few rows tables are not worth their while.
+_FEW = 256
+
+
+class Line(NamedTuple):
+    """How the rows follow each other: which start a sequence, what each counts, and what pushes its state.
+
+    `before` is the state before row 0, None where that one starts a sequence. Rows `ahead` do not count yet.
+    """
+
+    start: Bool[Array, " rows"]
+    counted: Float[Array, " rows"]
+    ahead: Bool[Array, " rows"]
+    drive: Float[Array, "rows q"]
+    inputs: Float[Array, "rows m"] | None
+    before: States | None
+
+    @property
+    def begun(self) -> Float[Array, " rows"]:
+        """What each row counts as a start."""
+        return jnp.where(self.start, self.counted, 0)
+
+    @property
+    def moved(self) -> Float[Array, " rows"]:
+        """What each row counts as the end of a transition."""
+        return jnp.where(self.start, 0, self.counted)
+
+
+class Known(NamedTuple):
+    """What the statistics need: log p(v_t | past), means given all rows, sums of covariances, and the last state.
+
+    Where entries are missing there is the covariance of each row as well.
+    """
+
+    log_likelihood: Float[Array, " rows"]
+    mean: Float[Array, "rows q"]
+    before: Float[Array, " q"]
+    sums: Sums
+    carry: States
+    covariance: Float[Array, "rows q q"] | None
+
+
+class _Quick(NamedTuple):
+    """The tables with the means that were filtered by them."""
+
+    where: Places
+    entries: Entries
+    means: Means
+
+
+def _either(
+    dynamics: Dynamics,
+    line: Line,
+    outputs: Outputs,
+    quick: Callable[[_Quick], Any],
+    general: Callable[[], Any],
+) -> Any:
+    """Go the quick way if the tables reach all rows."""
+    if outputs.design.ndim == 3 or line.start.shape[0] <= _FEW:
+        return general()
+    where = places(line.start)
+    entries, reached = tables(dynamics, outputs.design, line.before, where)
+
+    def by_tables() -> Any:
+        first = (line.before or dynamics.initial).mean
+        rows = (line.start, line.drive, outputs.design, outputs.values)
+        return quick(_Quick(where, entries, filter_means(dynamics, entries, where, first, *rows)))
+
+    return jax.lax.cond(reached, by_tables, general)
+
+
+def filtered(dynamics: Dynamics, line: Line, outputs: Outputs) -> tuple[States, Float[Array, " rows"]]:
+    """Return the state of each row given those up to it, and log p of the row given those before."""
+
+    def general() -> tuple[States, Array]:
+        found = _filter(dynamics, line, outputs)
+        return found.updated, found.log_likelihood
+
+    def quick(known: _Quick) -> tuple[States, Array]:
+        covariance = known.entries.updated[known.where.place]
+        return States(known.means.updated, covariance), known.means.log_likelihood
+
+    states, log_likelihood = _either(dynamics, line, outputs, quick, general)
+    return states, log_likelihood + outputs.log_scale
+
+
+def log_likelihoods(dynamics: Dynamics, line: Line, outputs: Outputs) -> Float[Array, " rows"]:
+    """Return log p of each row given those before."""
+    found = _either(
+        dynamics,
+        line,
+        outputs,
+        lambda known: known.means.log_likelihood,
+        lambda: _filter(dynamics, line, outputs).log_likelihood,
+    )
+    return found + outputs.log_scale
+
+
+def smoothed(dynamics: Dynamics, line: Line, outputs: Outputs, lag: bool = False) -> Smoothed:
+    """Return the state of each row given all rows; with `lag` its covariance with the state before."""
+    before = line.before or dynamics.initial
+
+    def general() -> Smoothed:
+        return smooth_rows(dynamics, before, line.start, _filter(dynamics, line, outputs), lag)
+
+    def quick(known: _Quick) -> Smoothed:
+        mean, first = smooth_means(known.entries, known.where, before.mean, known.means)
+        covariance, spread = smooth_covariances(known.entries, known.where)
+        cross = times(covariance, turned(known.entries.back[known.where.place])) if lag else None
+        return Smoothed(States(mean, covariance), States(first, spread), cross)
+
+    states, first, cross = _either(dynamics, line, outputs, quick, general)
+    cross = None if cross is None else jnp.where(line.start[:, None, None], 0, cross)
+    return Smoothed(states, chosen(line.start[0], before, first), cross)
+
+
+def known(dynamics: Dynamics, line: Line, outputs: Outputs) -> Known:
+    """Return what the statistics need to know of the states."""
+    before = line.before or dynamics.initial
+
+    def general() -> Known:
+        forward = _filter(dynamics, line, outputs)
+        backward = smooth_rows(dynamics, before, line.start, forward, True)
+        (mean, covariance), (first, spread), lag = backward
+        assert lag is not None
+        sums = summed(line, covariance, spread, jnp.tensordot(line.moved, lag, axes=1))
+        carry = last_state(line, forward.updated, before)
+        return Known(forward.log_likelihood, mean, first, sums, carry, covariance if outputs.design.ndim == 3 else None)
+
+    def quick(found: _Quick) -> Known:
+        where, entries, means = found
+        mean, first = smooth_means(entries, where, before.mean, means)
+        counted, exact = counted_covariances(entries, where, line.counted)
+
+        def row_by_row() -> Sums:
+            covariance, spread = smooth_covariances(entries, where)
+            lag = jnp.einsum("t,tij,tkj->ik", line.moved, covariance, entries.back[where.place])
+            return summed(line, covariance, spread, lag)
+
+        sums = jax.lax.cond(exact & ~jnp.any(line.ahead), lambda: counted, row_by_row)
+        carry = last_state(line, States(means.updated, entries.updated[where.place]), before)
+        return Known(means.log_likelihood, mean, first, sums, carry, None)
+
+    found: Known = _either(dynamics, line, outputs, quick, general)
+    return found._replace(log_likelihood=found.log_likelihood + outputs.log_scale)
+
+
+def unseen(dynamics: Dynamics, line: Line) -> tuple[Float[Array, "rows q"], Sums]:
+    """Return the means of states that nothing is known of, and the sums of their covariances."""
+    before = line.before or dynamics.initial
+
+    def cross(sums: Sums) -> Sums:
+        return sums._replace(lag=dynamics.transition @ sums.earlier)
+
+    def general() -> Sums:
+        covariance = moving_covariances(dynamics, before, line.start)
+        return cross(summed(line, covariance, before.covariance, jnp.zeros_like(before.covariance)))
+
+    def quick() -> Sums:
+        def over(weight: Array, place: Array) -> Array:
+            return jnp.tensordot(jax.ops.segment_sum(weight, place, table.shape[0]), table, axes=1)
+
+        begun, later = over(line.begun, where.place), over(line.moved, where.place)
+        earlier = over(line.moved[1:], where.place[:-1]) + line.moved[0] * before.covariance
+        return cross(Sums(begun, earlier, jnp.zeros_like(begun), later, begun + later))
+
+    mean = moving_means(dynamics, before.mean, line.start, line.drive)
+    if line.start.shape[0] <= _FEW:
+        return mean, general()
+    where = places(line.start)
+    table, reached = unseen_covariances(dynamics, line.before, where)
+    sums: Sums = jax.lax.cond(reached, quick, general)
+    return mean, sums
+
+
+def summed(
+    line: Line, covariance: Float[Array, "rows q q"], before: Float[Array, "q q"], lag: Float[Array, "q q"]
+) -> Sums:
+    """Sum covariances of rows, and of the state before them."""
+    begun, later = (jnp.tensordot(weight, covariance, axes=1) for weight in (line.begun, line.moved))
+    earlier = jnp.tensordot(line.moved[1:], covariance[:-1], axes=1) + line.moved[0] * before
+    return Sums(begun, earlier, lag, later, begun + later)
+
+
+def last_state(line: Line, states: States, before: States) -> States:
+    """Return the state of the last row that counts; without one, the state before."""
+    place = jnp.max(jnp.where(line.counted > 0, jnp.arange(line.counted.shape[0]), -1))
+    return chosen(place >= 0, States(*(part[jnp.maximum(place, 0)] for part in states)), before)
+
+
+def _filter(dynamics: Dynamics, line: Line, outputs: Outputs) -> Filtered:
+    before = line.before or dynamics.initial
+    return filter_rows(dynamics, before, line.start, line.drive, outputs.design, outputs.values)
