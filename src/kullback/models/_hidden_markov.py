@@ -97,13 +97,17 @@ class HiddenMarkovModel(ClosedFormModel):
     def _observed(self, batch: Batch, carry: Any, ending: bool = True) -> Observed:
         """Return what the rows say. A row without weight is a sequence of its own, and says nothing."""
         dtype = jnp.asarray(self.initial).dtype
-        scores = each_row(lambda rows, _: self.emissions.log_likelihood(rows), without_time(batch)).astype(dtype)
-        seen = jnp.asarray(batch.weight) > 0
+
+        def said(rows: Batch, _: Array) -> Array:
+            seen = jnp.asarray(rows.weight) > 0
+            return jnp.where(seen[:, None], self.emissions.log_likelihood(rows), 0).astype(dtype)
+
+        scores = each_row(said, without_time(batch))
         first = _begins(batch.steps, jnp.asarray(batch.weight), carry is None)
         if self.ending is not None and ending:
             scores = scores + jnp.where(_ends(batch, first)[:, None], jnp.log(self.ending), 0)
         before = jnp.asarray(self.initial if carry is None else carry, dtype)
-        return Observed(jnp.where(seen[:, None], scores, 0), first, before)
+        return Observed(scores, first, before)
 
     def log_likelihood(self, batch: Batch, carry: Any = None) -> Float[Array, " rows"]:
         """Return log p(v_t | v_1 … v_{t−1}) for each row; over a sequence they add up to its log-likelihood."""
@@ -111,12 +115,15 @@ class HiddenMarkovModel(ClosedFormModel):
 
     def posterior(self, batch: Batch, carry: Any = None) -> Float[Array, "rows k"]:
         """Return p(h_t | v_1 … v_T) for each row. A row that no state can explain says nothing of the states."""
-        return smoothed(self._chain, self._observed(batch, carry), jnp.asarray(batch.counted)).posterior
+        observed = self._observed(batch, carry)
+        return smoothed(self._chain, observed, jnp.ones_like(observed.scores[:, 0]), jnp.asarray(0)).share
 
     def filter(self, batch: Batch, carry: Any = None) -> tuple[Float[Array, "rows k"], Float[Array, " k"]]:
         """Return p(h_t | v_1 … v_t) for each row, and what the next batch carries on: batches may have one row."""
-        states = filtered(self._chain, self._observed(batch, carry, ending=False)).states
-        return states, self._carried(batch, states, carry)
+        observed = self._observed(batch, carry, ending=False)
+        states = filtered(self._chain, observed).states
+        last = _last(batch)
+        return states, jnp.where(last >= 0, states[last], observed.before)
 
     def viterbi(self, batch: Batch) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
         """Return the most probable path of states, and what each row adds to its log joint probability."""
@@ -139,32 +146,26 @@ class HiddenMarkovModel(ClosedFormModel):
     def expected_statistics(self, batch: Batch, carry: Any = None) -> tuple[HiddenMarkovStatistics, Float[Array, " k"]]:
         """Return expected counts and the emissions' statistics, and the filtered state of the last row that counts."""
         observed = self._observed(batch, carry)
-        counted = jnp.asarray(batch.counted)
-        found = smoothed(self._chain, observed, counted)
-        share = found.posterior * counted[:, None]
+        counted = jnp.asarray(batch.counted, observed.scores.dtype)
+        last = _last(batch)
+        found = smoothed(self._chain, observed, counted, jnp.maximum(last, 0))
+        ends = None if self.ending is None else _ends(batch, observed.first)
         return (
             HiddenMarkovStatistics(
                 jnp.sum(counted),
                 jnp.sum(jnp.where(counted > 0, counted * found.evidence, 0)),
-                jnp.where(observed.first, 1.0, 0.0).astype(share.dtype) @ share,
+                observed.first.astype(counted.dtype) @ found.share,
                 found.transitions,
-                None
-                if self.ending is None
-                else jnp.where(_ends(batch, observed.first), 1.0, 0.0).astype(share.dtype) @ share,
-                by_blocks(self._of_block, without_time(batch).weighted(share)),
+                None if ends is None else ends.astype(counted.dtype) @ found.share,
+                by_blocks(self._of_block, without_time(batch).weighted(found.share)),
             ),
-            self._carried(batch, found.filtered, carry),
+            jnp.where(last >= 0, found.states, observed.before),
         )
 
     def _of_block(self, batch: Batch) -> Any:
         inner, _ = self.emissions.expected_statistics(batch)
         # the emissions' own log-likelihoods are not asked for: the compiler leaves them out
         return eqx.tree_at(lambda s: s.log_likelihood, inner, jnp.zeros_like(inner.mass))
-
-    def _carried(self, batch: Batch, states: Float[Array, "rows k"], carry: Any) -> Float[Array, " k"]:
-        counts = jnp.asarray(batch.counted) > 0
-        last = jnp.max(jnp.where(counts, jnp.arange(counts.shape[0]), -1))
-        return jnp.where(last >= 0, states[last], jnp.asarray(self.initial if carry is None else carry))
 
     # --- what the model says ----------------------------------------------------------------------------
 
@@ -332,3 +333,9 @@ def _ends(batch: Batch, first: Array) -> Array:
         return ends
     known = jnp.concatenate([(weight > 0)[1:], jnp.zeros(1, bool)])
     return ends & (~jnp.asarray(batch.steps.ahead) | known)
+
+
+def _last(batch: Batch) -> Int[Array, ""]:
+    """Return the last row that counts, or −1."""
+    counts = jnp.asarray(batch.counted) > 0
+    return jnp.max(jnp.where(counts, jnp.arange(counts.shape[0]), -1))

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.nn import logsumexp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 
 def filtered(chain: Any, observed: Any) -> tuple[Float[Array, "rows k"], Float[Array, " rows"]]:
@@ -19,9 +19,9 @@ def filtered(chain: Any, observed: Any) -> tuple[Float[Array, "rows k"], Float[A
 
 
 def smoothed(
-    chain: Any, observed: Any, weight: Float[Array, " rows"]
-) -> tuple[Float[Array, "rows k"], Float[Array, " rows"], Float[Array, "rows k"], Float[Array, "k k"]]:
-    """Also return p(h_t | all of the sequence) and the weighted sum of the expected transitions."""
+    chain: Any, observed: Any, weight: Float[Array, " rows"], row: Int[Array, ""]
+) -> tuple[Float[Array, "rows k"], Float[Array, " rows"], Float[Array, "k k"], Float[Array, " k"]]:
+    """Return the weighted posterior, the evidence, the expected transitions and the filtered states of one row."""
     past, alpha, evidence, begins = _forward(chain, observed)
     before = jnp.concatenate([jnp.log(observed.before)[None], alpha[:-1]])
     kernel = jnp.log(chain.transitions)
@@ -36,12 +36,12 @@ def smoothed(
         counts = counts + jnp.where(begin | (w <= 0), 0, w * jnp.exp(pairs))
         before = logsumexp(kernel + future, axis=1)
         beta = jnp.where(begin, 0, before - jnp.max(before))
-        return (beta, counts), jnp.exp(both - total)
+        return (beta, counts), w * jnp.exp(both - total)
 
     start = (jnp.zeros_like(observed.before), jnp.zeros_like(chain.transitions))
     rows = (observed.scores, jnp.isfinite(evidence), begins, past, before, weight)
-    (_, counts), posterior = jax.lax.scan(step, start, rows, reverse=True)
-    return jnp.exp(alpha), evidence, posterior, counts
+    (_, counts), share = jax.lax.scan(step, start, rows, reverse=True)
+    return share, evidence, counts, jnp.exp(alpha[row])
 
 
 def _forward(

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
 from kullback.families import Batch
@@ -22,11 +21,11 @@ def each_row(function: Callable[[Batch, Array], Array], batch: Batch) -> Array:
     total, block = batch.values.shape[0], block_rows(batch)
     if total <= block:
         return function(batch, jnp.asarray(0))
-    count = -(-total // block)
-    # the last block begins early enough to be full
-    starts = np.minimum(np.arange(count) * block, total - block)
-    parts = jax.lax.map(lambda place: function(batch.rows(place[0], block), place[1]), (starts, np.arange(count)))
-    if total == count * block:
-        return parts.reshape(total, *parts.shape[2:])
-    rest = total - (count - 1) * block
-    return jnp.concatenate([parts[:-1].reshape(total - rest, *parts.shape[2:]), parts[-1, block - rest :]])
+
+    def one(index: Array, found: Array) -> Array:
+        # the last block begins early enough to be full
+        start = jnp.minimum(index * block, total - block)
+        return jax.lax.dynamic_update_slice_in_dim(found, function(batch.rows(start, block), index), start, 0)
+
+    shape = jax.eval_shape(lambda rows: function(rows.rows(0, block), jnp.asarray(0)), batch)
+    return jax.lax.fori_loop(0, -(-total // block), one, jnp.zeros((total, *shape.shape[1:]), shape.dtype))
