@@ -7,7 +7,14 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from kullback.estimators._columns import whole
-from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator
+from kullback.estimators._hidden_markov import (
+    HMM_CONSTRAINTS,
+    LAG,
+    HiddenMarkovEstimator,
+    Labels,
+    broadcast,
+    hidden_markov,
+)
 from kullback.estimators._hmm_priors import CategoricalPrior
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
@@ -104,19 +111,24 @@ class CategoricalHMM(HiddenMarkovEstimator):
                 raise ValueError("Symbols should be nonnegative")
             if not (whole(X) | np.isnan(X)).all():
                 raise ValueError("Symbols should be integers")
-        largest = int(np.nanmax(X, initial=0)) if len(X) else 0
-        if self.n_features is None:  # as in hmmlearn, what the first X says becomes the parameter
-            known = np.shape(getattr(self, "emissionprob_", np.zeros((0, 0))))[1]
-            self.n_features = known if known and not first else max(largest + 1, known)
-        if largest > self.n_features - 1:
-            raise ValueError(
-                f"Largest symbol is {largest} but the model only emits symbols up to {self.n_features - 1}"
-            )
+        many = self.n_features
+        if many is None and not first and hasattr(self, "emissionprob_"):
+            many = np.shape(self.emissionprob_)[-1]
+        if many is not None and _symbols(X) > many:
+            raise ValueError(f"Largest symbol is {_symbols(X) - 1} but the model only emits symbols up to {many - 1}")
         return X
+
+    def _read_off(self, X: np.ndarray) -> None:
+        """Keep the number of symbols; as in hmmlearn, it becomes the parameter."""
+        if self.n_features is None:
+            kept = 0 if self._starts("e", "emissionprob_") else np.shape(self.emissionprob_)[-1]
+            self.n_features = max(_symbols(X), kept)
 
     def _emissions_now(self) -> Any:
         found = np.atleast_2d(np.asarray(self.emissionprob_, dtype=np.float64))
-        if len(found) != self.n_components or (self.n_features is not None and found.shape[1] != self.n_features):
+        if self.n_features is None:  # as in hmmlearn
+            self.n_features = found.shape[1]
+        if found.shape != (self.n_components, self.n_features):
             raise ValueError(
                 f"emissionprob_ must have shape ({self.n_components}, {self.n_features}); it has {found.shape}"
             )
@@ -127,18 +139,19 @@ class CategoricalHMM(HiddenMarkovEstimator):
     def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
         return {"emissionprob_": np.asarray(emissions.columns.probabilities)[:, 0, :]}
 
-    def _started_emissions(self, data: Sequences, labels: np.ndarray) -> Any:
+    def _started_emissions(self, data: Sequences, labels: Labels) -> Any:
         k, n = self.n_components, self.n_features
         if not self._starts("e", "emissionprob_"):
             return self._emissions_now()
         blank = Independent(Categorical(np.full((k, 1, n), 1 / n)))
-        return labeled(blank, data, labels, k)
+        return labeled(blank, data, labels(), k)
 
     def _emission_prior(self, emissions: Any) -> CategoricalPrior:
         shape = (self.n_components, self.n_features)
-        prior = np.broadcast_to(np.asarray(self.emissionprob_prior, dtype=np.float64), shape)
-        kept = None if "e" in self.params else emissions.columns.probabilities[:, 0, :]
-        return CategoricalPrior(prior, kept)
+        return CategoricalPrior(broadcast("emissionprob_prior", self.emissionprob_prior, shape))
+
+    def _emission_held(self, emissions: Any) -> None:
+        """Return nothing: they are learned or not as a whole."""
 
     def _emission_means(self, emissions: Any) -> np.ndarray:
         return np.asarray(emissions.columns.probabilities)[:, 0, :]
@@ -169,12 +182,18 @@ class CategoricalHMM(HiddenMarkovEstimator):
 
     @classmethod
     def _parameters_of(cls, model: HiddenMarkovModel) -> dict[str, Any]:
-        emissions = model.emissions
-        if not isinstance(emissions, Independent) or not isinstance(emissions.columns, Categorical):
+        found = hidden_markov(model, (Categorical,), "a CategoricalHMM needs one categorical column")
+        if found.probabilities.ndim != 3 or found.probabilities.shape[1] != 1:
             raise ValueError(
-                f"the model emits {type(emissions).__name__}: a CategoricalHMM needs one categorical column."
+                f"the model emits probabilities of shape {found.probabilities.shape}: a CategoricalHMM needs one "
+                "categorical column, Independent(Categorical(…)) of shape (K, 1, n)."
             )
-        return {"n_components": len(model.initial), "n_features": emissions.columns.probabilities.shape[-1]}
+        return {"n_components": len(model.initial), "n_features": found.probabilities.shape[-1]}
+
+
+def _symbols(X: np.ndarray) -> int:
+    """Return one more than the largest symbol."""
+    return int(np.max(X, initial=0, where=~np.isnan(X))) + 1
 
 
 def _neighborhood(indicators: np.ndarray, reach: int = 5) -> np.ndarray:

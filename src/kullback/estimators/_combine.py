@@ -53,7 +53,7 @@ def combine(
     _check_alike(fitted, n_components)
     estimators = hasattr(fitted[0], "to_model")
     if weights is None and estimators:
-        seen = [estimator.n_points_seen_ for estimator in fitted]
+        seen = [_seen(estimator, "n_points_seen_") for estimator in fitted]
         weights = seen if sum(seen) > 0 else None
     with jax.enable_x64(True):
         models = [model.to_model() if estimators else jax.tree.map(np.asarray, model) for model in fitted]
@@ -71,13 +71,18 @@ def combine(
         setattr(result, name, value)
     if hasattr(fitted[0], "feature_names_in_"):
         result.feature_names_in_ = fitted[0].feature_names_in_
-    result.n_points_seen_ = float(sum(estimator.n_points_seen_ for estimator in fitted))
-    result.n_batches_seen_ = sum(estimator.n_batches_seen_ for estimator in fitted)
+    result.n_points_seen_ = float(sum(_seen(estimator, "n_points_seen_") for estimator in fitted))
+    result.n_batches_seen_ = int(sum(_seen(estimator, "n_batches_seen_") for estimator in fitted))
     result.converged_ = all(getattr(estimator, "converged_", True) for estimator in fitted)
     result.n_iter_, result.lower_bound_ = 0, -np.inf
-    if hasattr(fitted[0], "n_sequences_seen_"):
-        result.n_sequences_seen_ = float(sum(estimator.n_sequences_seen_ for estimator in fitted))
+    if hasattr(fitted[0], "_extent"):
+        result.n_sequences_seen_ = float(sum(_seen(estimator, "n_sequences_seen_") for estimator in fitted))
     return result
+
+
+def _seen(estimator: Any, name: str) -> float:
+    """Return how much an estimator has seen: nothing, if its attributes_ were set by hand or come from a model."""
+    return getattr(estimator, name, 0)
 
 
 def _nearest(
@@ -154,10 +159,11 @@ def _check_alike(fitted: list[Any], n_components: int | None) -> None:
             raise ValueError(
                 f"fitted[{place}] is a {type(other).__name__}, fitted[0] a {type(first).__name__}: all must be alike."
             )
-        if hasattr(first, "to_model") and getattr(other, "n_features_in_", None) != first.n_features_in_:
+        columns = getattr(first, "n_features_in_", None)
+        if None not in (columns, getattr(other, "n_features_in_", None)) and other.n_features_in_ != columns:
             raise ValueError(
-                f"fitted[{place}] has {getattr(other, 'n_features_in_', 'no')} features, fitted[0] has "
-                f"{first.n_features_in_}: only models of the same columns can be combined."
+                f"fitted[{place}] has {other.n_features_in_} features, fitted[0] has {columns}: only models of the same "
+                "columns can be combined."
             )
         kind = getattr(other, "covariance_type", None)
         if kind != getattr(first, "covariance_type", None):

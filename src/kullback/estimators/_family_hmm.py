@@ -9,11 +9,23 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from kullback.estimators._columns import Shape, check_family, check_table, family_of, plain_components, shape_of
-from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator
+from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator, Labels, check_hidden_markov
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
-from kullback.families import Independent, Product
-from kullback.models import HiddenMarkovModel
+from kullback.families import (
+    Bernoulli,
+    Beta,
+    Categorical,
+    Dirichlet,
+    Exponential,
+    Gamma,
+    Independent,
+    Ising,
+    Multinomial,
+    Poisson,
+    Product,
+)
+from kullback.models import CompoundDirichlet, HiddenMarkovModel
 
 
 class HMM(HiddenMarkovEstimator):
@@ -101,16 +113,21 @@ class HMM(HiddenMarkovEstimator):
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         check_family(self.family, X.shape[1])
         check_table(X, self.family)
-        shape = Shape.of(X, self.family) if len(X) else self._shape()
-        if first:
-            self.n_categories_, self.n_trials_ = shape.categories, shape.trials
-        elif (shape.categories > self.n_categories_).any():
-            place = int(np.argmax(shape.categories > self.n_categories_))
-            raise ValueError(
-                f"X has category {shape.categories[place] - 1} in column {place}: the fit knows "
-                f"{self.n_categories_[place]} categories, from 0."
-            )
+        if len(X) and not first and hasattr(self, "n_categories_"):
+            many = Shape.of(X, self.family).categories
+            if (many > self.n_categories_).any():
+                place = int(np.argmax(many > self.n_categories_))
+                raise ValueError(
+                    f"X has category {many[place] - 1} in column {place}: the fit knows {self.n_categories_[place]} "
+                    "categories, from 0."
+                )
         return X
+
+    def _read_off(self, X: np.ndarray) -> None:
+        """Keep the numbers of categories and of trials."""
+        if "e" in self.init_params or not hasattr(self, "n_categories_"):
+            shape = Shape.of(X, self.family)
+            self.n_categories_, self.n_trials_ = shape.categories, shape.trials
 
     def _emissions_now(self) -> Any:
         plain = plain_components(self.family, self._shape(), self.n_components)
@@ -125,14 +142,17 @@ class HMM(HiddenMarkovEstimator):
         values = [np.asarray(leaf) for leaf in jax.tree.leaves(emissions)]
         return dict(zip(_names(emissions), values, strict=True))
 
-    def _started_emissions(self, data: Sequences, labels: np.ndarray) -> Any:
+    def _started_emissions(self, data: Sequences, labels: Labels) -> Any:
         blank = plain_components(self.family, self._shape(), self.n_components)
         if not self._starts("e", _names(blank)[0]):
             return self._emissions_now()
-        return labeled(blank, data, labels, self.n_components)
+        return labeled(blank, data, labels(), self.n_components)
 
     def _emission_prior(self, emissions: Any) -> None:
         """Return nothing: families have no common prior."""
+
+    def _emission_held(self, emissions: Any) -> None:
+        """Return nothing: they are learned or not as a whole."""
 
     def _emission_means(self, emissions: Any) -> np.ndarray:
         return _means(emissions, self.n_components)
@@ -177,6 +197,7 @@ class HMM(HiddenMarkovEstimator):
 
     @classmethod
     def _parameters_of(cls, model: HiddenMarkovModel) -> dict[str, Any]:
+        check_hidden_markov(model)
         return {"n_components": len(model.initial), "family": family_of(model.emissions)}
 
 
@@ -191,13 +212,31 @@ def _names(emissions: Any) -> list[str]:
 
 
 def _means(emissions: Any, k: int) -> np.ndarray:
-    """Return the mean of what each state emits, drawn where a family does not tell it."""
+    """Return the mean of what each state emits: of an angle its direction, of categories that of their numbers."""
     if isinstance(emissions, Product):
         return np.concatenate([_means(part, k) for part in emissions.parts], axis=1)
-    for name in ("mean", "rate", "probability"):
-        one = emissions.columns if isinstance(emissions, Independent) else emissions
-        if hasattr(one, name):
-            return np.asarray(getattr(one, name)).reshape(k, -1)
-    with jax.enable_x64(True):
-        drawn = np.asarray(emissions.sample(jax.random.key(0), (10_000,)))
-    return drawn.mean(axis=0).reshape(k, -1)
+    one = emissions.columns if isinstance(emissions, Independent) else emissions
+    match one:
+        case Poisson():
+            mean = one.rate
+        case Exponential():
+            mean = 1 / np.asarray(one.rate)
+        case Gamma():
+            mean = np.asarray(one.shape) / np.asarray(one.rate)
+        case Beta():
+            mean = np.asarray(one.alpha) / (np.asarray(one.alpha) + np.asarray(one.beta))
+        case Bernoulli():
+            mean = one.probability
+        case Categorical():
+            mean = np.asarray(one.probabilities) @ np.arange(one.probabilities.shape[-1])
+        case Multinomial():
+            mean = one.trials * np.asarray(one.probabilities)
+        case Dirichlet() | CompoundDirichlet():
+            share = np.asarray(one.concentration) / np.sum(one.concentration, axis=-1, keepdims=True)
+            mean = share * getattr(one, "trials", 1)
+        case Ising():
+            with jax.enable_x64(True):
+                mean = np.asarray(one.expectation)[:, : one.biases.shape[-1]]
+        case _:
+            mean = one.mean
+    return np.asarray(mean).reshape(k, -1)

@@ -6,7 +6,16 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator, for_states, shared
+from kullback.estimators._hidden_markov import (
+    HMM_CONSTRAINTS,
+    LAG,
+    HiddenMarkovEstimator,
+    Labels,
+    broadcast,
+    for_states,
+    hidden_markov,
+    shared,
+)
 from kullback.estimators._hmm_priors import GaussianPrior
 from kullback.estimators._sequences import Sequences
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
@@ -169,18 +178,17 @@ class GaussianHMM(HiddenMarkovEstimator):
         return Gaussian(means, covariances)
 
     def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
-        covariance = np.asarray(getattr(emissions, "covariance", getattr(emissions, "variance", None)))
+        covariance = np.asarray(_covariance(emissions))
         held = covariance[0] if self.covariance_type == "tied" else covariance
         return {"means_": np.asarray(emissions.mean), "covariances_": held}
 
-    def _started_emissions(self, data: Sequences, labels: np.ndarray) -> Any:
+    def _started_emissions(self, data: Sequences, labels: Labels) -> Any:
         rows, k = data.rows.filled(), self.n_components
         n = rows.shape[1]
-        means = shared(rows, labels, k, lambda some: some.mean(axis=0))
         if self._starts("m", "means_"):
-            self.means_ = means
+            self.means_ = shared(rows, labels(), k)
         if self._starts("c", "covariances_"):
-            away = rows - means[labels]
+            away = rows - shared(rows, labels(), k)[labels()]
             within = away.T @ away / len(rows) + self.min_covar * np.eye(n)
             match self.covariance_type:
                 case "spherical":
@@ -196,16 +204,33 @@ class GaussianHMM(HiddenMarkovEstimator):
         return self._emissions_now()
 
     def _emission_prior(self, emissions: Any) -> GaussianPrior:
-        covariance = getattr(emissions, "covariance", getattr(emissions, "variance", None))
+        k, n = emissions.mean.shape
+        covars, weight = self.covars_prior, self.covars_weight
+        match self.covariance_type:
+            case "spherical":
+                covars = for_states("covars_prior", covars, k, n).mean(axis=1)
+            case "diag":
+                covars = for_states("covars_prior", covars, k, n)
+            case "tied":
+                covars = broadcast("covars_prior", covars, (n, n))
+            case _:
+                covars = broadcast("covars_prior", covars, (k, n, n))
         return GaussianPrior(
-            for_states(self.means_prior),
-            for_states(self.means_weight),
-            np.asarray(self.covars_prior, dtype=np.float64),
-            np.asarray(self.covars_weight, dtype=np.float64),
-            None if "m" in self.params else emissions.mean,
-            None if "c" in self.params else covariance,
+            for_states("means_prior", self.means_prior, k, n),
+            for_states("means_weight", self.means_weight, k, n),
+            covars,
+            broadcast("covars_weight", weight, () if self.covariance_type == "tied" else (k,)),
+            emissions.mean,
+            _covariance(emissions),
+            self.params,
             self.covariance_type == "tied",
         )
+
+    def _emission_held(self, emissions: Any) -> GaussianPrior | None:
+        if set("mc") <= set(self.params) or not set("mc") & set(self.params):
+            return None
+        tied = self.covariance_type == "tied"
+        return GaussianPrior(0.0, 0.0, 0.0, 0.0, emissions.mean, _covariance(emissions), self.params, tied)
 
     def _emission_means(self, emissions: Any) -> np.ndarray:
         return np.asarray(emissions.mean)
@@ -228,6 +253,9 @@ class GaussianHMM(HiddenMarkovEstimator):
 
     # --- borders ------------------------------------------------------------------------------------------
 
+    def _read_off(self, X: np.ndarray) -> None:
+        """Keep nothing."""
+
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         return X
 
@@ -244,12 +272,13 @@ class GaussianHMM(HiddenMarkovEstimator):
     @classmethod
     def _parameters_of(cls, model: HiddenMarkovModel) -> dict[str, Any]:
         kinds = {SphericalGaussian: "spherical", DiagonalGaussian: "diag", Gaussian: "full"}
-        kind = kinds.get(type(model.emissions))
-        if kind is None:
-            raise ValueError(f"the model emits {type(model.emissions).__name__}: a GaussianHMM needs Gaussians.")
-        if "covariance" in model.tied:
-            kind = "tied"
+        found = hidden_markov(model, tuple(kinds), "a GaussianHMM needs Gaussians")
+        kind = "tied" if "covariance" in model.tied else kinds[type(found)]
         return {"n_components": len(model.initial), "covariance_type": kind}
+
+
+def _covariance(emissions: Any) -> Any:
+    return emissions.variance if hasattr(emissions, "variance") else emissions.covariance
 
 
 def _checked(covars: np.ndarray, kind: str, k: int) -> np.ndarray:

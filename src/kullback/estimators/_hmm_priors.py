@@ -14,6 +14,9 @@ from kullback.families import CentredStatistics, MeanStatistics
 from kullback.families._statistics import expand
 from kullback.models import HiddenMarkovStatistics
 
+#: Points that are next to none: hmmlearn's number.
+_FEW = 1e-5
+
 
 class HiddenMarkovPrior(eqx.Module):
     """Dirichlet priors of the initial and the transition probabilities, and a prior of the emissions."""
@@ -41,7 +44,8 @@ class GaussianPrior(eqx.Module):
 
     With N points of mean m and scatter S in a state: mean' = (w·m₀ + N·m)/(w + N), and covariance' =
     (C₀ + w·(mean' − m₀)² + S + N·(m − mean')²)/(c + N), where c is `covars_weight` less 1, or less the number of
-    columns for matrices, and at least 0. `means` and `covariances` are those to be left as they are, or None.
+    columns for matrices, and at least 0. A matrix of a state that is left with less than 1e-5 points stays as it is.
+    So do `means` and `covariances` that are not learned.
     """
 
     means_prior: Any
@@ -50,54 +54,43 @@ class GaussianPrior(eqx.Module):
     covars_weight: Any
     means: Any
     covariances: Any
+    learned: str = eqx.field(static=True)
     tied: bool = eqx.field(static=True)
 
     def added_to(self, data: CentredStatistics) -> CentredStatistics:
         """Return the statistics whose mean and spread are what the prior makes of them."""
-        mass = jnp.asarray(data.mass)[:, None]
-        n = data.mean.shape[-1]
-        w, m0 = jnp.asarray(self.means_weight), jnp.asarray(self.means_prior)
-        total = w + mass
-        moved = (w * m0 + mass * data.mean) / jnp.where(total > 0, total, 1)
-        mean = jnp.where(total > 0, moved, data.mean) if self.means is None else jnp.asarray(self.means)
-        if self.covariances is not None:
-            return self._with(data, mean, jnp.asarray(self.covariances))
-        square = data.square  # products, squares, or the mean of squares
-        matrices = data.spread.ndim == 3
-        away = expand(jnp.asarray(data.mass), data.spread.ndim - 1) * (data.spread + square(data.mean - mean))
-        scatter = away + _squares(w, mean - m0, square)
-        prior = jnp.asarray(self.covars_prior)
-        if prior.ndim == 2 and data.spread.ndim == 1:  # one variance for all columns
-            prior = prior.mean(axis=-1)
-        count = jnp.maximum(jnp.asarray(self.covars_weight) - (n if matrices else 1), 0) + data.mass
-        if self.tied:
-            spread = (prior + scatter.sum(axis=0)) / (jnp.maximum(self.covars_weight - n, 0) + jnp.sum(data.mass))
-            return self._with(data, mean, jnp.broadcast_to(spread, data.spread.shape))
-        floor = 0.0 if matrices else 1e-5
-        below = expand(jnp.maximum(count, floor), data.spread.ndim - 1)
-        spread = jnp.where(below > 0, (prior + scatter) / jnp.where(below > 0, below, 1), data.spread)
-        return self._with(data, mean, spread)
-
-    def _with(self, data: CentredStatistics, mean: Float[Array, "k n"], spread: Array) -> CentredStatistics:
+        mean = self._mean(data) if "m" in self.learned else jnp.asarray(self.means)
+        spread = self._spread(data, mean) if "c" in self.learned else jnp.asarray(self.covariances)
         return CentredStatistics(data.mass, data.log_likelihood, mean, spread, data.square)
 
+    def _mean(self, data: CentredStatistics) -> Float[Array, "k n"]:
+        mass, w = jnp.asarray(data.mass)[:, None], jnp.asarray(self.means_weight)
+        total = w + mass
+        moved = (w * self.means_prior + mass * data.mean) / jnp.where(total > 0, total, 1)
+        return jnp.where(total > 0, moved, data.mean)
 
-def _squares(weight: Array, away: Array, square: Any) -> Array:
-    """Return weight·square(away) for a weight that is one number, or one for each state or entry."""
-    root = jnp.sqrt(jnp.broadcast_to(weight, away.shape))
-    return square(root * away)
+    def _spread(self, data: CentredStatistics, mean: Float[Array, "k n"]) -> Array:
+        square, axes = data.square, data.spread.ndim - 1  # products, squares, or the mean of squares
+        root = jnp.sqrt(jnp.asarray(self.means_weight))
+        scatter = expand(jnp.asarray(data.mass), axes) * (data.spread + square(data.mean - mean))
+        scatter = scatter + square(root * (mean - self.means_prior))
+        matrices = axes == 2
+        more = jnp.maximum(jnp.asarray(self.covars_weight) - (mean.shape[-1] if matrices else 1), 0)
+        if self.tied:
+            one = (self.covars_prior + scatter.sum(axis=0)) / (more + jnp.sum(data.mass))
+            return jnp.broadcast_to(one, data.spread.shape)
+        count = expand(more + data.mass, axes)
+        spread = (self.covars_prior + scatter) / jnp.maximum(count, _FEW)
+        return jnp.where(count < _FEW, self.covariances, spread) if matrices else spread
 
 
 class CategoricalPrior(eqx.Module):
-    """A Dirichlet prior of the probabilities of symbols; `kept` are probabilities to be left as they are, or None."""
+    """A Dirichlet prior of the probabilities of symbols."""
 
     prior: Any
-    kept: Any
 
     def added_to(self, data: MeanStatistics) -> MeanStatistics:
         """Add a − 1 to the counts of all symbols; none is left below 0."""
-        if self.kept is not None:
-            return eqx.tree_at(lambda s: s.mean, data, jnp.asarray(self.kept))
         counts = jnp.maximum(data.mean * jnp.asarray(data.mass)[:, None] + jnp.asarray(self.prior) - 1, 0)
         total = counts.sum(axis=-1)
         share = jnp.where(total[:, None] > 0, counts / jnp.where(total > 0, total, 1)[:, None], data.mean)
@@ -105,16 +98,13 @@ class CategoricalPrior(eqx.Module):
 
 
 class PoissonPrior(eqx.Module):
-    """A gamma prior of the rates: (α + N·mean)/(β + N), N the number of all points; `kept` are rates to be left."""
+    """A gamma prior of the rates: (α + N·mean)/(β + N), N the number of all points."""
 
     alpha: Any
     beta: Any
-    kept: Any
 
     def added_to(self, data: MeanStatistics) -> MeanStatistics:
         """Return the statistics whose means are what the prior makes of them."""
-        if self.kept is not None:
-            return eqx.tree_at(lambda s: s.mean, data, jnp.asarray(self.kept))
         count = jnp.sum(data.mass)
         total = jnp.asarray(self.beta) + count
         moved = (jnp.asarray(self.alpha) + count * data.mean) / jnp.where(total > 0, total, 1)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from kullback.estimators._columns import whole
-from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator
+from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator, Labels, hidden_markov
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
 from kullback.models import Counts, HiddenMarkovModel
@@ -24,7 +24,8 @@ class MultinomialHMM(HiddenMarkovEstimator):
     n_components : int
         The number of states.
     n_trials : int, array of int or None
-        What the rows sum to; None reads it off the first X. Rows may have different totals.
+        What the rows sum to, all alike or row by row; a fit to rows that do not is refused. None takes rows of all
+        totals.
     startprob_prior, transmat_prior : float or array
         Parameters of Dirichlet priors.
     params, init_params : str
@@ -101,14 +102,23 @@ class MultinomialHMM(HiddenMarkovEstimator):
         with np.errstate(invalid="ignore"):
             if not (whole(X) | np.isnan(X)).all():
                 raise ValueError("Symbol counts should be nonnegative integers")
-        totals = X.sum(axis=1)
-        there = ~np.isnan(totals)
-        if self.n_trials is None and first:  # as in hmmlearn, what the first X says becomes the parameter
-            same = there.any() and (totals[there] == totals[there][0]).all()
-            self.n_trials = int(totals[there][0]) if same else np.nan_to_num(totals).astype(np.int64)
-        elif first and not (totals == self.n_trials)[there].all():
+        absent = np.isnan(X)
+        some = absent.any(axis=1) & ~absent.all(axis=1)
+        if some.any():
+            raise ValueError(f"X[{int(np.argmax(some))}] lacks some counts: a row is there or missing as a whole.")
+        if first and self.n_trials is not None and not self._has_totals(X.sum(axis=1)):
             raise ValueError("Total count for each sample should add up to the number of trials")
         return X
+
+    def _has_totals(self, totals: np.ndarray) -> bool:
+        given = np.asarray(self.n_trials)
+        return given.shape in ((), totals.shape) and bool((np.isnan(totals) | (totals == given)).all())
+
+    def _read_off(self, X: np.ndarray) -> None:
+        """Keep the average total, where emissions are set by hand."""
+        if not hasattr(self, "totals_"):
+            totals = X.sum(axis=1)
+            self.totals_ = np.full(self.n_components, totals[~np.isnan(totals)].mean())
 
     def _emissions_now(self) -> Any:
         found = np.atleast_2d(np.asarray(self.emissionprob_, dtype=np.float64))
@@ -118,20 +128,23 @@ class MultinomialHMM(HiddenMarkovEstimator):
             raise ValueError(f"emissionprob_ rows must sum to 1 (got row sums of {found.sum(axis=1)})")
         if self.n_trials is None and not hasattr(self, "totals_"):
             raise ValueError("n_trials must be set")
-        totals = getattr(self, "totals_", np.full(len(found), np.mean(self.n_trials)))
+        totals = self.totals_ if hasattr(self, "totals_") else np.full(len(found), np.mean(self.n_trials))
         return Counts(found, np.asarray(totals, dtype=np.float64))
 
     def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
         return {"emissionprob_": np.asarray(emissions.probabilities), "totals_": np.asarray(emissions.total)}
 
-    def _started_emissions(self, data: Sequences, labels: np.ndarray) -> Any:
+    def _started_emissions(self, data: Sequences, labels: Labels) -> Any:
         if not self._starts("e", "emissionprob_"):
             return self._emissions_now()
         k, n = self.n_components, data.X.shape[1]
-        return labeled(Counts(np.full((k, n), 1 / n)), data, labels, k)
+        return labeled(Counts(np.full((k, n), 1 / n)), data, labels(), k)
 
     def _emission_prior(self, emissions: Any) -> None:
         """Return nothing: hmmlearn has no prior of these."""
+
+    def _emission_held(self, emissions: Any) -> None:
+        """Return nothing: they are learned or not as a whole."""
 
     def _emission_means(self, emissions: Any) -> np.ndarray:
         return np.asarray(emissions.total)[:, None] * np.asarray(emissions.probabilities)
@@ -155,7 +168,8 @@ class MultinomialHMM(HiddenMarkovEstimator):
         return 0.0
 
     def _entries_of(self, values: np.ndarray) -> np.ndarray:
-        if self.n_trials is not None and len(np.unique(self.n_trials)) > 1:
+        totals = getattr(self, "totals_", self.n_trials)
+        if not np.allclose(totals, np.round(np.ravel(totals)[0]), rtol=1e-9):
             raise ValueError("For sampling, a single n_trials must be given")
         return values.astype(np.int64)
 
@@ -164,6 +178,5 @@ class MultinomialHMM(HiddenMarkovEstimator):
 
     @classmethod
     def _parameters_of(cls, model: HiddenMarkovModel) -> dict[str, Any]:
-        if not isinstance(model.emissions, Counts):
-            raise ValueError(f"the model emits {type(model.emissions).__name__}: a MultinomialHMM needs Counts.")
+        hidden_markov(model, (Counts,), "a MultinomialHMM needs Counts")
         return {"n_components": len(model.initial)}

@@ -6,7 +6,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kullback.estimators._columns import check_entries
-from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator, for_states
+from kullback.estimators._hidden_markov import (
+    HMM_CONSTRAINTS,
+    LAG,
+    HiddenMarkovEstimator,
+    Labels,
+    for_states,
+    hidden_markov,
+)
 from kullback.estimators._hmm_priors import PoissonPrior
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
@@ -103,6 +110,9 @@ class PoissonHMM(HiddenMarkovEstimator):
         check_entries(X, "poisson")
         return X
 
+    def _read_off(self, X: np.ndarray) -> None:
+        """Keep nothing."""
+
     def _emissions_now(self) -> Any:
         found = np.atleast_2d(np.asarray(self.lambdas_, dtype=np.float64))
         if len(found) != self.n_components:
@@ -112,17 +122,21 @@ class PoissonHMM(HiddenMarkovEstimator):
     def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
         return {"lambdas_": np.asarray(emissions.columns.rate)}
 
-    def _started_emissions(self, data: Sequences, labels: np.ndarray) -> Any:
+    def _started_emissions(self, data: Sequences, labels: Labels) -> Any:
         if not self._starts("l", "lambdas_"):
             return self._emissions_now()
         blank = Independent(Poisson(np.ones((self.n_components, data.X.shape[1]))))
-        return labeled(blank, data, labels, self.n_components)
+        return labeled(blank, data, labels(), self.n_components)
 
     def _emission_prior(self, emissions: Any) -> PoissonPrior:
-        rates = emissions.columns.rate
-        alpha = np.broadcast_to(for_states(self.lambdas_prior), rates.shape)
-        beta = np.broadcast_to(for_states(self.lambdas_weight), rates.shape)
-        return PoissonPrior(alpha, beta, None if "l" in self.params else rates)
+        shape = emissions.columns.rate.shape
+        return PoissonPrior(
+            for_states("lambdas_prior", self.lambdas_prior, *shape),
+            for_states("lambdas_weight", self.lambdas_weight, *shape),
+        )
+
+    def _emission_held(self, emissions: Any) -> None:
+        """Return nothing: they are learned or not as a whole."""
 
     def _emission_means(self, emissions: Any) -> np.ndarray:
         return np.asarray(emissions.columns.rate)
@@ -153,7 +167,10 @@ class PoissonHMM(HiddenMarkovEstimator):
 
     @classmethod
     def _parameters_of(cls, model: HiddenMarkovModel) -> dict[str, Any]:
-        emissions = model.emissions
-        if not isinstance(emissions, Independent) or not isinstance(emissions.columns, Poisson):
-            raise ValueError(f"the model emits {type(emissions).__name__}: a PoissonHMM needs Poisson columns.")
+        found = hidden_markov(model, (Poisson,), "a PoissonHMM needs Poisson columns")
+        if found.rate.ndim != 2:
+            raise ValueError(
+                "the model emits single numbers: a PoissonHMM needs Poisson columns, Independent(Poisson(…)) of shape "
+                "(K, n)."
+            )
         return {"n_components": len(model.initial)}

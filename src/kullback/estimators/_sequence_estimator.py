@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import jax
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kullback.estimators._model_estimator import Fitted, ModelEstimator
@@ -18,6 +18,13 @@ from kullback.learning import em_step, online_em_step
 
 #: The longest series that a combination looks at: usages have settled long before.
 _HORIZON = 4096
+#: Rows that a series needs before learning from it begins: a start from fewer would hold on to chance.
+_ENOUGH = 50
+#: What a stream forgets before it begins anew. Parameters stay: a start may be told to keep them.
+_TOLD = (
+    *("n_points_seen_", "n_sequences_seen_", "n_batches_seen_", "n_features_in_", "feature_names_in_"),
+    *("converged_", "n_iter_", "lower_bound_", "lower_bounds_"),
+)
 
 
 class SequenceEstimator(ModelEstimator):
@@ -25,7 +32,8 @@ class SequenceEstimator(ModelEstimator):
 
     A series that never restarts is learned piece by piece, `partial_fit(X, continues=True)`. What is known of the
     hidden state is carried from piece to piece. The last `lag` rows of a piece are looked at, for what they say of the
-    rows before them, and wait to be counted until the next piece has come.
+    rows before them, and wait to be counted until the next piece has come. Before learning begins all rows wait, until
+    there are 50 besides these.
     """
 
     # --- what a subclass says ---------------------------------------------------------------------------
@@ -47,6 +55,10 @@ class SequenceEstimator(ModelEstimator):
         """Return what is added to the statistics of the data, or None."""
 
     @abc.abstractmethod
+    def _held(self, model: Any) -> Any:
+        """Return what keeps parameters that are not learned as they are, with no prior; or None."""
+
+    @abc.abstractmethod
     def _ended(self, history: list[float], mass: float) -> bool:
         """Whether a fit with these log-likelihoods of all the data, of this mass, is done."""
 
@@ -64,6 +76,8 @@ class SequenceEstimator(ModelEstimator):
 
     def _fit(self, data: Sequences) -> Fitted:
         """Keep the best of some runs of batch EM."""
+        if len(data) == 0:
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required by a fit.")
         random = check_random_state(self.random_state)
         best: Fitted | None = None
         with jax.enable_x64(True):
@@ -78,7 +92,7 @@ class SequenceEstimator(ModelEstimator):
                     best = run
         assert best is not None
         self._forget_series()
-        self._keep(best.model)
+        self._keep(jax.tree.map(np.array, best.model))  # copies, which can be written to
         self.converged_, self.n_iter_ = best.converged, len(best.history)
         self.lower_bound_ = best.history[-1] if best.history else -np.inf
         self.lower_bounds_ = best.history
@@ -112,9 +126,9 @@ class SequenceEstimator(ModelEstimator):
                     model = self._current_model()
                 batch = data.batch(self._emissions(model))
                 # a prior is what was seen before the stream: it enters once
-                prior = self._prior(model) if first else None
+                prior = self._prior(model) if first else self._held(model)
                 model, carry, seen = online_em_step(model, batch, rate, prior, carry)
-                model, carry = jax.tree.map(np.asarray, (model, carry))
+                model, carry = jax.tree.map(np.array, (model, carry))
             self._keep_step(model, float(seen.log_likelihood), data.mass)
             self.n_sequences_seen_ = getattr(self, "n_sequences_seen_", 0.0) + data.begun
         self._forget_series()
@@ -123,7 +137,7 @@ class SequenceEstimator(ModelEstimator):
 
     def _wait(self, data: Sequences, carry: Any) -> None:
         """Keep the rows that are not counted yet, and what is known of the hidden state before them."""
-        self.waiting_ = np.array(data.X[data.ahead])
+        self.waiting_ = np.array(data.X[data.ahead], dtype=np.float64)
         if data.inputs is not None:
             self.waiting_inputs_ = np.array(data.inputs[data.ahead])
         begins = len(self.waiting_) > 0 and bool(data.first[data.ahead][0])
@@ -171,9 +185,11 @@ class SequenceEstimator(ModelEstimator):
         elif not goes_on:
             carry = None
         ahead = np.zeros(len(X), bool)
-        if continues and self.lag > 0:
+        if continues:
             begins = np.flatnonzero(first)
-            ahead[max(len(X) - self.lag, begins[-1] if len(begins) else 0) :] = True
+            counted = max(len(X) - self.lag, begins[-1] if len(begins) else 0)
+            early = not hasattr(self, "n_batches_seen_") and len(begins) == 1 and counted < _ENOUGH
+            ahead[0 if early else counted :] = True
         return Sequences(X, first, weight, inputs, ahead, self._width), carry
 
     def fit_stream(self, batches: Iterable[Any], passes: int = 1) -> Self:
@@ -198,8 +214,9 @@ class SequenceEstimator(ModelEstimator):
         self._validate_params()
         check_stream(batches, passes)
         before = dict(vars(self))
-        for attribute in [name for name in before if name.endswith("_") and not name.startswith("_")]:
-            delattr(self, attribute)
+        self._forget_series()
+        for name in _TOLD:
+            self.__dict__.pop(name, None)
         try:
             with Progress(self.verbose, None) as progress:
                 progress.begin(0)
@@ -224,7 +241,7 @@ class SequenceEstimator(ModelEstimator):
 
     def _asked(self, X: Any, lengths: Any, inputs: Any = None) -> tuple[Sequences, Any]:
         """Return sequences to answer for, and the model that answers."""
-        self._check_is_fitted()
+        check_is_fitted(self)
         data = self._sequences(X, lengths, None, False, inputs)
         if len(data) == 0:
             raise ValueError("X has no rows: there is nothing to answer for.")
@@ -244,7 +261,10 @@ class SequenceEstimator(ModelEstimator):
             return jax.tree.map(lambda leaf: np.asarray(leaf)[: len(data)], answers)
 
     def _check_is_fitted(self) -> None:
-        check_is_fitted(self, next(iter(self._marks)))
+        check_is_fitted(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return all(hasattr(self, name) for name in self._marks)
 
     @property
     @abc.abstractmethod
@@ -256,15 +276,15 @@ class SequenceEstimator(ModelEstimator):
     def _sequences(self, X: Any, lengths: Any, sample_weight: Any, first: bool, inputs: Any = None) -> Sequences:
         if getattr(X, "ndim", 2) == 1 or (isinstance(X, (list, tuple)) and len(X) and np.ndim(X[0]) == 0):
             X = np.asarray(X).reshape(-1, 1)  # a series of single numbers
-        named = hasattr(self, "n_features_in_")
-        table = validate_data(
-            self,
-            X,
-            reset=first or not named,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-            ensure_min_samples=1 if first else 0,
-        )
+        allowed: dict[str, Any] = {
+            "dtype": [np.float64, np.float32],
+            "ensure_all_finite": "allow-nan",
+            "ensure_min_samples": 0,
+        }
+        if first or hasattr(self, "n_features_in_"):
+            table = validate_data(self, X, reset=first, **allowed)
+        else:  # attributes_ that were set by hand come without the number of columns
+            table = check_array(X, estimator=self, **allowed)
         lengths = check_lengths(lengths, len(table))
         weight = _weights(sample_weight, lengths)
         begins = np.zeros(len(table), bool)

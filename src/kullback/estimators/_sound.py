@@ -6,11 +6,16 @@ import jax
 import numpy as np
 
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
+from kullback.models import HiddenMarkovModel
 
 COLLAPSED = (  # scikit-learn's words
     "Fitting the mixture model failed because some components have ill-defined empirical covariance (for instance "
     "caused by singleton or collapsed samples). Try to decrease the number of components, increase reg_covar, or "
     "scale the input data."
+)
+COLLAPSED_STATES = (
+    "Fitting the hidden Markov model failed because the covariance of a state has collapsed: too few different rows "
+    "belong to it. Try fewer states, a covars_prior or reg_covar with larger variances, or another start."
 )
 BROKEN = (
     "Fitting the model failed because its parameters are no longer finite: scale the input data, or start elsewhere."
@@ -25,7 +30,7 @@ def check_sound(model: Any, log_likelihood: float, width: float) -> None:
     if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(model)):
         raise ValueError(BROKEN)
     if not all(_definite(part, width) for part in _gaussians(model)):
-        raise ValueError(COLLAPSED)
+        raise ValueError(COLLAPSED_STATES if isinstance(model, HiddenMarkovModel) else COLLAPSED)
     if not log_likelihood < np.inf:
         raise ValueError(BROKEN)
 

@@ -1,0 +1,183 @@
+"""What a fitted hidden Markov model is asked."""
+
+import abc
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from sklearn.utils import check_random_state
+
+from kullback.estimators._sequence_estimator import SequenceEstimator
+from kullback.estimators._sequences import padded_steps
+from kullback.families import Batch
+from kullback.learning import sized_jit
+from kullback.models import HiddenMarkovModel
+
+
+class StateForecast(NamedTuple):
+    """What is expected after the end of a series, step by step."""
+
+    states: np.ndarray
+    mean: np.ndarray
+
+
+class HiddenMarkovQuestions(SequenceEstimator):
+    """hmmlearn's questions, and those that a series asks which is met row by row, or has gaps."""
+
+    @abc.abstractmethod
+    def _emissions_now(self) -> Any:
+        """Return the emissions of the attributes_."""
+
+    @abc.abstractmethod
+    def _emission_means(self, emissions: Any) -> np.ndarray:
+        """Return what each state emits on average."""
+
+    @abc.abstractmethod
+    def _entries_of(self, values: np.ndarray) -> np.ndarray:
+        """Return drawn values as X has them."""
+
+    def score(self, X: Any, lengths: Any = None) -> float:
+        """Log-likelihood of all sequences together, in nats."""
+        return float(np.sum(self._answer(X, lengths, _log_likelihood)))
+
+    def score_samples(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
+        """Log-likelihood of all sequences together, and the probability of each state at each row."""
+        each, posterior = self._answer(X, lengths, _both)
+        return float(np.sum(each)), posterior
+
+    def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Probability of each state at each row, given the whole sequence."""
+        return self._answer(X, lengths, _posterior)
+
+    def decode(self, X: Any, lengths: Any = None, algorithm: str | None = None) -> tuple[float, np.ndarray]:
+        """Return the most probable path of states (`viterbi`), or the path of most probable states (`map`).
+
+        The number before it is the log-probability of path and data together, or for `map` the sum of the states'
+        probabilities.
+        """
+        algorithm = algorithm or self.algorithm
+        if algorithm not in ("viterbi", "map"):
+            raise ValueError(f"Unknown decoder {algorithm!r}: it must be 'viterbi' or 'map'.")
+        if algorithm == "map":
+            posterior = self.predict_proba(X, lengths)
+            return float(posterior.max(axis=1).sum()), posterior.argmax(axis=1)
+        states, each = self._answer(X, lengths, _viterbi)
+        return float(np.sum(each)), states.astype(np.int64)
+
+    def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Return the path of states that `decode` finds."""
+        return self.decode(X, lengths)[1]
+
+    def filter(self, X: Any, lengths: Any = None, state: Any = None) -> np.ndarray:
+        """Probability of each state at each row, given the rows up to it and no later ones.
+
+        `state` is the last row of an earlier answer that X goes on from, for series that are met row by row.
+        """
+        data, model = self._asked(X, lengths)
+        if state is not None:
+            state = np.asarray(state, dtype=np.float64)
+            if state.shape != (len(self.startprob_),):
+                raise ValueError(f"state has shape {state.shape}: it must be ({len(self.startprob_)},), one row.")
+            if not ((state >= 0).all() and np.isclose(state.sum(), 1)):
+                raise ValueError(f"state is {state.tolist()}: it must hold probabilities that sum to 1.")
+            data.first[0] = False
+        with jax.enable_x64(True):
+            found = _filter(model, data.batch(self._emissions(model)), state)
+            return np.asarray(found)[: len(data)]
+
+    def forecast(self, X: Any, steps: int = 1) -> StateForecast:
+        """Return what is expected of each of the next steps after the series X.
+
+        `states` has the probability of each state, `mean` what is emitted on average: for symbols, their probabilities.
+        """
+        if steps < 1:
+            raise ValueError(f"steps is {steps}: it must be 1 or more.")
+        last = self.filter(X)[-1]
+        transitions, states = np.asarray(self.transmat_, dtype=np.float64), []
+        for _ in range(steps):
+            last = last @ transitions
+            states.append(last)
+        found = np.stack(states)
+        return StateForecast(found, found @ self._emission_means(self._emissions_now()))
+
+    def impute(self, X: Any, lengths: Any = None, random_state: Any = None) -> np.ndarray:
+        """Draw the missing entries of X given all the rest; what is there stays as it is."""
+        data, model = self._asked(X, lengths)
+        result = np.array(data.X)
+        if not data.rows.missing:
+            return result
+        random = check_random_state(self.random_state if random_state is None else random_state)
+        with jax.enable_x64(True):
+            drawn = np.asarray(_impute(model, data.batch(), jax.random.key(random.randint(2**31))))[: len(data)]
+        return np.where(np.isnan(result), drawn.reshape(result.shape), result)
+
+    def sample(
+        self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Draw one sequence and its states; `currstate` is the state it begins in."""
+        self._check_is_fitted()
+        if n_samples < 1:
+            raise ValueError(f"n_samples is {n_samples}: it must be 1 or more.")
+        random = check_random_state(self.random_state if random_state is None else random_state)
+        model = self.to_model()
+        if currstate is not None:
+            if currstate not in range(len(self.startprob_)):
+                raise ValueError(f"currstate is {currstate}: states are 0 to {len(self.startprob_) - 1}.")
+            only = np.eye(len(self.startprob_))[currstate]
+            model = HiddenMarkovModel(only, model.transitions, model.emissions)
+        with jax.enable_x64(True):
+            key = jax.random.key(random.randint(2**31))
+            states, values = _draw(model, key, padded_steps(n_samples))
+        values = np.asarray(values)[:n_samples].reshape(n_samples, -1)
+        return self._entries_of(values), np.asarray(states)[:n_samples].astype(np.int64)
+
+    def get_stationary_distribution(self) -> np.ndarray:
+        """Return the distribution of states that the transitions leave as it is."""
+        self._check_is_fitted()
+        with jax.enable_x64(True):
+            return np.asarray(self.to_model().stationary)
+
+    def aic(self, X: Any, lengths: Any = None) -> float:
+        """Akaike information criterion; the lower the better."""
+        return -2 * self.score(X, lengths) + 2 * self._n_parameters()
+
+    def bic(self, X: Any, lengths: Any = None) -> float:
+        """Bayesian information criterion; the lower the better."""
+        return -2 * self.score(X, lengths) + self._n_parameters() * np.log(len(X))
+
+
+@sized_jit
+def _log_likelihood(model: Any, batch: Batch) -> Any:
+    return model.log_likelihood(batch)
+
+
+@sized_jit
+def _posterior(model: Any, batch: Batch) -> Any:
+    return model.posterior(batch)
+
+
+@sized_jit
+def _both(model: Any, batch: Batch) -> Any:
+    return model.log_likelihood(batch), model.posterior(batch)
+
+
+@sized_jit
+def _viterbi(model: Any, batch: Batch) -> Any:
+    return model.viterbi(batch)
+
+
+@sized_jit
+def _filter(model: Any, batch: Batch, state: Any) -> Any:
+    return model.filter(batch, state)[0]
+
+
+@sized_jit
+def _impute(model: Any, batch: Batch, key: Any) -> Any:
+    return model.impute(batch, key)
+
+
+def _drawn(model: Any, key: Any, length: int) -> Any:
+    return model.sample_sequence(key, length)
+
+
+_draw = jax.jit(_drawn, static_argnums=2)
