@@ -9,8 +9,8 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
-#: Combining compiles for longer than a test should take; `combine` has tests of its own.
-SLOW = {"four_machines.py"}
+#: These compute for longer than a test should take. `combine` and online EM have tests of their own.
+SLOW = {"four_machines.py", "online_em.py"}
 
 
 @pytest.mark.parametrize("script", [script for script in SCRIPTS if script not in SLOW])
