@@ -3,8 +3,8 @@
 The models are a hidden Markov chain that ends by itself (three states and a silent absorbing one, Gaussian emissions in
 four dimensions; 2,000 sequences), a Kalman filter (5 hidden states, 10 outputs; 2,000 steps in sequences of 10) and a
 compound Dirichlet (2,000 rows of counts). Data is drawn from a model of the same kind. Online EM sees each sample once,
-in batches of 10 sequences, steps or rows, with the step η = η₀/t^0.9, which is the rate γ = η/(1 + η). Lines are medians
-over the starts, bands hold the middle half of them.
+in batches of 10 sequences, steps or rows, with the step η = η₀/t^0.9, which is the rate γ = η/(1 + η). Lines are
+medians over the starts, bands hold the middle half of them.
 """
 
 import sys
