@@ -179,13 +179,17 @@ class HiddenMarkovModel(ClosedFormModel):
         h = jax.random.categorical(first, jnp.log(self.initial), shape=shape)
         return h, jax.tree.map(lambda leaf: jnp.asarray(leaf)[h], self.emissions).sample(second)
 
+    def sample_states(self, key: Array, length: int) -> Int[Array, " steps"]:
+        """Draw the states of one sequence; after its end, if there is one, stands K."""
+        return drawn(self._chain, key, length)
+
     def sample_sequence(self, key: Array, length: int) -> tuple[Int[Array, " steps"], Num[Array, "steps ..."]]:
         """Draw the states and the values of one sequence. With an `ending` it is cut where it ends.
 
         A longer sequence drawn with the same key has the same states to begin with.
         """
         first, second = jax.random.split(key)
-        h = drawn(self._chain, first, length)
+        h = self.sample_states(first, length)
         if self.ending is not None:
             h = h[: int(jnp.sum(h < self.initial.shape[0]))]
         blank = Batch(jnp.zeros(h.shape))
