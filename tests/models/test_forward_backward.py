@@ -40,7 +40,7 @@ def crossing():
     """Return scores under which a path that has long been hopeless wins in the end."""
     scores = np.full((T, K), -2000.0)
     scores[:2, 0], scores[:2, 1] = 0.0, -400.0
-    scores[2:, 0], scores[2:, 1] = -500.0, 0.0
+    scores[2:, 0], scores[2:, 1] = -300.0, 0.0
     return scores
 
 

@@ -58,14 +58,20 @@ class Smoothed(NamedTuple):
 
 
 def filtered(chain: Chain, observed: Observed) -> Filtered:
-    """Run forward."""
+    """Run forward. Where A has zeros a path can be lost for good: then the future is asked whether one was missed."""
     b, peak = _from_peak(observed.scores)
     incoming, last = _forward(chain, b, observed.first, observed.before)
-    total = jnp.einsum("tk,tk->t", _past(chain, incoming, observed.first), b)
-    states = jnp.concatenate([incoming[1:], last[None]])
+    past = _past(chain, incoming, observed.first)
+    total = jnp.einsum("tk,tk->t", past, b)
+    least = _least(b)
+    agrees = jax.lax.cond(
+        jnp.any(chain.transitions < least),
+        lambda: jnp.all(jnp.einsum("tk,tk->t", past, _backward(chain, b, observed.first)) > least),
+        lambda: jnp.all(total > least),
+    )
     return jax.lax.cond(
-        jnp.all(total > _least(b)),
-        lambda: Filtered(states, jnp.log(total) + peak),
+        agrees,
+        lambda: Filtered(jnp.concatenate([incoming[1:], last[None]]), jnp.log(total) + peak),
         lambda: Filtered(*logarithms.filtered(chain, observed)),
     )
 
