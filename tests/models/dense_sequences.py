@@ -43,7 +43,7 @@ class Dense:
         return np.arange(self.n) + self.steps * self.q + t * self.n
 
     def given(self, values, observed):
-        """Return the log-likelihood of what is observed, and the Gaussian given it."""
+        """Return the log-likelihood of what is observed, the Gaussian given it, and how it moves with it."""
         rows = len(values)
         places = np.concatenate([self.v(t)[observed[t]] for t in range(rows)]).astype(int)
         seen = np.concatenate([values[t][observed[t]] for t in range(rows)])
@@ -52,7 +52,7 @@ class Dense:
         mean = self.mean + gain @ (seen - self.mean[places])
         covariance = self.covariance - gain @ cross.T
         log_likelihood = multivariate_normal.logpdf(seen, self.mean[places], inner) if len(places) else 0.0
-        return log_likelihood, dataclasses.replace(self, mean=mean, covariance=covariance), gain[:, :], places
+        return log_likelihood, dataclasses.replace(self, mean=mean, covariance=covariance), gain
 
 
 def dense(model, rows, inputs=None, carry=None):

@@ -1,4 +1,6 @@
-"""Linear dynamical systems against the dense Gaussian of whole sequences, autodiff and other libraries."""
+"""Linear dynamical systems against the dense Gaussian of whole sequences, and autodiff."""
+
+import dataclasses
 
 import equinox as eqx
 import jax
@@ -15,6 +17,7 @@ from models.dense_sequences import DenseStatistics, assert_statistics, dense, ra
 LENGTHS = (5, 1, 4, 2)
 ROWS = sum(LENGTHS)
 STARTS = np.cumsum((0, *LENGTHS))
+CARRY = States(np.array([0.3, -1.0]), np.array([[0.7, 0.2], [0.2, 0.5]]))
 
 
 @quick
@@ -60,7 +63,7 @@ def test_all_is_that_of_the_dense_gaussian(m, holes):
     plain, total = DenseStatistics(model), 0.0
     for k, length in enumerate(LENGTHS):
         joint = dense(model, length, cut(inputs, k))
-        given, rows = joint.given(cut(values, k), cut(observed, k))[:2], slice(STARTS[k], STARTS[k + 1])
+        given, rows = joint.given(cut(values, k), cut(observed, k)), slice(STARTS[k], STARTS[k + 1])
         np.testing.assert_allclose(np.sum(likelihood[rows]), given[0], rtol=1e-10)
         total += weight[k] * given[0]
         for t in range(length):
@@ -89,14 +92,13 @@ def test_all_is_that_of_the_dense_gaussian(m, holes):
 def test_rows_that_continue_and_rows_ahead(holes):
     """Row 0 continues from a carry; the end of the first sequence, and all of the last, are only looked at."""
     model, values, observed, inputs, weight = case(2, holes, seed=1)
-    before = (np.array([0.3, -1.0]), np.array([[0.7, 0.2], [0.2, 0.5]]))
     first = np.isin(np.arange(ROWS), STARTS[1:])
     ahead = np.isin(np.arange(ROWS), [3, 4, 10, 11])
     batch = eqx.tree_at(lambda b: b.steps, batch_of(values, observed, inputs, weight), Steps(first, ahead, inputs))
-    likelihood, smoothed, filtered, statistics, carried, last = ask(model, batch, States(*before))
+    likelihood, smoothed, filtered, statistics, carried, last = ask(model, batch, CARRY)
     plain = DenseStatistics(model)
     for k, length in enumerate(LENGTHS):
-        joint = dense(model, length, cut(inputs, k), before if k == 0 else None)
+        joint = dense(model, length, cut(inputs, k), CARRY if k == 0 else None)
         given = joint.given(cut(values, k), cut(observed, k))
         np.testing.assert_allclose(np.sum(likelihood[STARTS[k] : STARTS[k + 1]]), given[0], rtol=1e-10)
         plain.add(given[1], (3, 1, 4, 0)[k], weight[k], cut(inputs, k))
@@ -110,15 +112,32 @@ def test_rows_that_continue_and_rows_ahead(holes):
     np.testing.assert_allclose(last.covariance, filtered.covariance[9], rtol=1e-12)
 
 
+@pytest.mark.parametrize("holes", [False, True])
+def test_the_width_of_points_moves_the_states(holes):
+    model, values, observed, inputs, weight = case(2, holes)
+    first, width = np.isin(np.arange(ROWS), STARTS[1:]), 0.3
+    for carry in (None, CARRY):
+        steps = Steps.of_lengths(LENGTHS, inputs) if carry is None else Steps(first, None, inputs)
+        batch = batch_of(values, observed, inputs, weight, width=width)
+        batch = eqx.tree_at(lambda b: b.steps, batch, steps)
+        found = quick(lambda m, b, c: m.expected_statistics(b, c)[0])(model, batch, carry)
+        plain = DenseStatistics(model)
+        for k, length in enumerate(LENGTHS):
+            joint = dense(model, length, cut(inputs, k), carry if k == 0 else None)
+            _, given, gain = joint.given(cut(values, k), cut(observed, k))
+            wide = dataclasses.replace(given, covariance=given.covariance + width * gain @ gain.T)
+            plain.add(wide, length, weight[k], cut(inputs, k))
+        assert_statistics(found, plain)
+
+
 def test_own_statistics_are_those_of_the_dense_gaussian():
     model, _, _, inputs, weight = case(2, False, seed=2)
-    before = (np.array([0.3, -1.0]), np.array([[0.7, 0.2], [0.2, 0.5]]))
-    for carry in (None, before):
+    for carry in (None, CARRY):
         steps = Steps.of_lengths(LENGTHS, inputs)
         if carry is not None:
             steps = Steps(np.isin(np.arange(ROWS), STARTS[1:]), None, inputs)
         each = np.repeat(weight, LENGTHS)
-        found = own(model, Extent(each.sum(), steps, each, None if carry is None else States(*carry)))
+        found = own(model, Extent(each.sum(), steps, each, carry))
         plain = DenseStatistics(model)
         for k, length in enumerate(LENGTHS):
             joint = dense(model, length, cut(inputs, k), carry if k == 0 else None)

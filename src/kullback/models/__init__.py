@@ -13,6 +13,7 @@ from kullback.models._linear_statistics import LinearStatistics
 from kullback.models._mixture import Mixture, MixtureStatistics
 from kullback.models._probabilistic_pca import ProbabilisticPCA
 from kullback.models._reduction import agreeing, reduce, spread_out, unite
+from kullback.models._subspace import subspace_start
 
 #: Every model. The contract tests go through this list.
 REGISTRY = (Mixture, FactorAnalysis, ProbabilisticPCA, CompoundDirichlet, HiddenMarkovModel, LinearDynamicalSystem)
@@ -35,6 +36,7 @@ __all__ = [
     "agreeing",
     "reduce",
     "spread_out",
+    "subspace_start",
     "unite",
     "variational_bound",
 ]

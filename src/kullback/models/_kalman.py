@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._linalg import apply, gram, whitener
+from kullback.families._linalg import apply, whitener
 
 #: Up to so many outputs are written out inside the loop over rows.
 _WRITTEN_OUT = 8
@@ -63,6 +63,11 @@ def times(a: Float[Array, "... m k"], b: Float[Array, "... k n"]) -> Float[Array
     return jnp.sum(a[..., :, :, None] * b[..., None, :, :], axis=-2)
 
 
+def onto(matrix: Float[Array, "m k"], vector: Float[Array, " k"]) -> Float[Array, " m"]:
+    """Return the product of a small matrix with a vector, for the same reason."""
+    return jnp.sum(matrix * vector, axis=-1)
+
+
 def turned(matrix: Float[Array, "*batch m n"]) -> Float[Array, "*batch n m"]:
     """Return the transpose."""
     return jnp.swapaxes(matrix, -1, -2)
@@ -76,7 +81,7 @@ def symmetric(matrix: Float[Array, "*batch q q"]) -> Float[Array, "*batch q q"]:
 def predicted(dynamics: Dynamics, state: States, drive: Float[Array, " q"]) -> States:
     """Return the state one step later: N(A m + drive, A P Aᵀ + Q)."""
     a = dynamics.transition
-    return States(a @ state.mean + drive, symmetric(times(times(a, state.covariance), a.T) + dynamics.noise))
+    return States(onto(a, state.mean) + drive, symmetric(times(times(a, state.covariance), a.T) + dynamics.noise))
 
 
 def updated(state: States, design: Float[Array, "n q"], values: Float[Array, " n"]) -> tuple[States, Float[Array, ""]]:
@@ -87,9 +92,9 @@ def updated(state: States, design: Float[Array, "n q"], values: Float[Array, " n
 
     def one(known: States, output: tuple[Array, Array]) -> tuple[States, Array]:
         c, y = output
-        along = known.covariance @ c
-        spread = jnp.maximum(c @ along, 0) + 1
-        gain, surprise = along / spread, y - c @ known.mean
+        along = onto(known.covariance, c)
+        spread = jnp.maximum(jnp.sum(c * along), 0) + 1
+        gain, surprise = along / spread, y - jnp.sum(c * known.mean)
         cross = gain[:, None] * along
         covariance = known.covariance - cross - cross.T + spread * gain[:, None] * gain
         return States(known.mean + gain * surprise, covariance), surprise * surprise / spread + jnp.log(spread)
@@ -123,16 +128,22 @@ def filter_rows(
     return jax.lax.scan(step, before, rows)[1]
 
 
-def smoother_gain(dynamics: Dynamics, filtered: Float[Array, "*rows q q"], ahead: Float[Array, "*rows q q"]) -> States:
-    """Return p(h_{t−1} | h_t, v_1…v_{t−1}): J = P Aᵀ(P⁻)⁻¹ as its mean and (I − J A)P(I − J A)ᵀ + J Q Jᵀ as covariance.
+def smoother_gain(
+    dynamics: Dynamics, known: Float[Array, "*rows q q"], ahead: Float[Array, "*rows q q"]
+) -> Float[Array, "*rows q q"]:
+    """Return J = P Aᵀ(P⁻)⁻¹ from the covariances P of h_{t−1} given v_1…v_{t−1} and P⁻ = A P Aᵀ + Q of h_t."""
+    factor = whitener(ahead)
+    return times(times(times(known, dynamics.transition.T), turned(factor)), factor)
 
-    `filtered` is the covariance P before the step and `ahead` the covariance P⁻ = A P Aᵀ + Q after it.
-    """
+
+def left_by_next(
+    dynamics: Dynamics, known: Float[Array, "*rows q q"], back: Float[Array, "*rows q q"]
+) -> Float[Array, "*rows q q"]:
+    """Return Cov(h_{t−1} | h_t, v_1…v_{t−1}) = (I − J A)P(I − J A)ᵀ + J Q Jᵀ, a sum and no difference."""
     a = dynamics.transition
-    gain = times(times(filtered, a.T), gram(whitener(ahead)))
-    rest = jnp.eye(a.shape[0], dtype=a.dtype) - times(gain, a)
-    kept, noise = times(times(rest, filtered), turned(rest)), times(times(gain, dynamics.noise), turned(gain))
-    return States(gain, symmetric(kept + noise))
+    rest = jnp.eye(a.shape[0], dtype=a.dtype) - times(back, a)
+    kept = times(times(rest, known), turned(rest))
+    return kept + times(times(back, dynamics.noise), turned(back))
 
 
 def smooth_rows(
@@ -140,19 +151,28 @@ def smooth_rows(
 ) -> Smoothed:
     """Go backward through the rows: h_{t−1} | all has mean m + J(s_t − m⁻) and covariance Σ + J P_t Jᵀ."""
     last = States(*(jnp.concatenate([a[None], b[:-1]]) for a, b in zip(before, filtered.updated, strict=True)))
-    gain, rest = smoother_gain(dynamics, last.covariance, filtered.predicted.covariance)
+    gain = smoother_gain(dynamics, last.covariance, filtered.predicted.covariance)
 
-    def step(later: tuple[States, Array], row: Any) -> tuple[tuple[States, Array], States]:
-        said, breaks = later
-        begins, now, ahead, j, kept, known = row
-        state = chosen(breaks, now, said)
-        mean = known + j @ (state.mean - ahead)
-        return (States(mean, symmetric(kept + times(times(j, state.covariance), j.T))), begins), state
+    ends = jnp.concatenate([start[1:], jnp.ones(1, bool)])
 
-    rows = (start, filtered.updated, filtered.predicted.mean, gain, rest, last.mean)
-    nothing = (jax.tree.map(lambda leaf: leaf[-1], filtered.updated), jnp.asarray(True))
-    (first, _), states = jax.lax.scan(step, nothing, rows, reverse=True)
-    return Smoothed(states, first, times(states.covariance, turned(gain)) if lag else None)
+    # two short loops: each is one piece of code for the compiler, both together are many
+    def mean_step(said: Array, row: Any) -> tuple[Array, Array]:
+        breaks, now, ahead, back, known = row
+        mean = jnp.where(breaks, now, said)
+        return known + onto(back, mean - ahead), mean
+
+    def covariance_step(said: Array, row: Any) -> tuple[Array, Array]:
+        breaks, now, back, known = row
+        covariance = jnp.where(breaks, now, said)
+        moved = times(times(back, covariance), back.T)
+        return left_by_next(dynamics, known, back) + moved, covariance
+
+    rows = (ends, filtered.updated.mean, filtered.predicted.mean, gain, last.mean)
+    first, mean = jax.lax.scan(mean_step, before.mean, rows, reverse=True)
+    spreads = (ends, filtered.updated.covariance, gain, last.covariance)
+    spread, covariance = jax.lax.scan(covariance_step, before.covariance, spreads, reverse=True)
+    states = States(mean, symmetric(covariance))
+    return Smoothed(states, States(first, symmetric(spread)), times(states.covariance, turned(gain)) if lag else None)
 
 
 def moving_means(
@@ -162,7 +182,7 @@ def moving_means(
 
     def step(mean: Array, row: Any) -> tuple[Array, Array]:
         begins, push = row
-        now = jnp.where(begins, dynamics.initial.mean, dynamics.transition @ mean + push)
+        now = jnp.where(begins, dynamics.initial.mean, onto(dynamics.transition, mean) + push)
         return now, now
 
     return jax.lax.scan(step, before, (start, drive))[1]
@@ -193,7 +213,7 @@ def drawn_path(
 
     def step(h: Array, row: Any) -> tuple[Array, Array]:
         begins, begun, moved = row
-        now = jnp.where(begins, begun, a @ h + moved)
+        now = jnp.where(begins, begun, onto(a, h) + moved)
         return now, now
 
     return jax.lax.scan(step, jnp.zeros_like(mean), (start, first, push))[1]

@@ -25,11 +25,10 @@ from kullback.models._kalman import (
     times,
     turned,
 )
-from kullback.models._linear_paths import Line, filtered, known, last_state, log_likelihoods, smoothed, unseen
+from kullback.models._linear_paths import Line, filtered, forward, known, last_state, log_likelihoods, smoothed, unseen
 from kullback.models._linear_statistics import (
     LinearStatistics,
     Regression,
-    Sums,
     between_inputs,
     centred,
     gaussian_cost,
@@ -37,7 +36,8 @@ from kullback.models._linear_statistics import (
     regress,
     regression_cost,
 )
-from kullback.models._observed_rows import Outputs, independent_outputs, missing_given_rest
+from kullback.models._observed_rows import Missing, Outputs, independent_outputs, information, missing_given_rest
+from kullback.models._smeared import Smear, smeared
 
 #: What can be held fixed.
 PARAMETERS = (
@@ -221,40 +221,58 @@ class LinearDynamicalSystem(ClosedFormModel):
         """
         line = self._line(batch.steps, batch.weight, carry)
         away, values, observed = self._away(batch, line)
-        found = known(self._dynamics, line, self._outputs(values, observed))
+        outputs = self._outputs(values, observed)
+        found = known(self._dynamics, line, outputs)
         total = jnp.sum(jnp.where(line.counted > 0, line.counted * found.log_likelihood, 0))
         (n, q), dtype = self.observation.shape, away.dtype
-        cross, late = jnp.zeros((n, q), dtype), jnp.zeros((n, n), dtype)
+        rest, inside = None, Smear(found.sums, jnp.zeros((n, q), dtype), jnp.zeros((n, n), dtype))
         if observed is not None and found.covariance is not None:
             rest = missing_given_rest(jnp.asarray(self.observation), jnp.asarray(self.observation_noise), observed)
             filled = apply(rest.from_values, jnp.where(observed, values, 0)) + apply(rest.from_state, found.mean)
             away = jnp.where(observed, away, filled + (away - values))
             moving = times(rest.from_state, found.covariance)
-            cross = jnp.tensordot(line.counted, moving, axes=1)
-            late = jnp.tensordot(line.counted, times(moving, turned(rest.from_state)) + rest.noise, axes=1)
-        statistics = self._statistics(line, found.mean, found.before, found.sums, away, cross, late, total)
-        return statistics, found.carry
+            late = times(moving, turned(rest.from_state)) + rest.noise
+            inside = Smear(found.sums, *(jnp.tensordot(line.counted, part, axes=1) for part in (moving, late)))
+        width = jnp.asarray(batch.width, dtype)
+        wider = jax.lax.cond(
+            width > 0,
+            lambda: jax.tree.map(lambda a, b: a + width * b, inside, self._smeared(line, outputs, observed, rest)),
+            lambda: inside,
+        )
+        return self._statistics(line, found.mean, found.before, wider, away, total), found.carry
+
+    def _smeared(self, line: Line, outputs: Outputs, observed: Any, rest: Missing | None) -> Smear:
+        """Return what points of width 1 add to the moments."""
+        (n, q), rows, dtype = self.observation.shape, line.start.shape[0], self.transition.dtype
+        seen = jnp.ones((rows, n), dtype) if observed is None else observed.astype(dtype)
+        seeing = information(jnp.asarray(self.observation), jnp.asarray(self.observation_noise), observed)
+        filling = seen[:, :, None] * jnp.eye(n, dtype=dtype)
+        from_state = jnp.zeros((rows, n, q), dtype)
+        if rest is not None:
+            filling, from_state = filling + rest.from_values, rest.from_state
+        onward = forward(self._dynamics, line, outputs)
+        seeing = jnp.broadcast_to(seeing, (rows, q, n))
+        return smeared(self._dynamics, line, onward, seeing, filling, from_state)
 
     def _statistics(
         self,
         line: Line,
         mean: Float[Array, "rows q"],
         before: Float[Array, " q"],
-        sums: Sums,
+        inside: Smear,
         away: Float[Array, "rows n"],
-        cross: Float[Array, "n q"],
-        late: Float[Array, "n n"],
         log_likelihood: Any = 0,
     ) -> LinearStatistics:
-        """Put the blocks together. `away` is v − d; `cross` and `late` sum the covariances of v with h, and of v."""
+        """Put the blocks together. `away` is v − d, and `inside` sums the covariances of the rows."""
+        sums, cross, late = inside
         earlier = jnp.concatenate([before[None], mean[:-1]])
         driven = line.inputs if self.input_transition is not None else None
         seen = line.inputs if self.input_observation is not None else None
         initial = centred(mean, line.begun, sums.initial)
-        inside = between_inputs(sums.earlier, sums.lag, sums.later, _columns(driven))
-        transition = centred(_joined(earlier, driven, mean), line.moved, inside)
-        inside = between_inputs(sums.every, cross, late, _columns(seen))
-        emission = centred(_joined(mean, seen, away), line.counted, inside)
+        spread = between_inputs(sums.earlier, sums.lag, sums.later, _columns(driven))
+        transition = centred(_joined(earlier, driven, mean), line.moved, spread)
+        spread = between_inputs(sums.every, cross, late, _columns(seen))
+        emission = centred(_joined(mean, seen, away), line.counted, spread)
         there = jnp.concatenate([jnp.zeros(emission.mean.shape[0] - away.shape[1], mean.dtype), self._offset])
         emission = eqx.tree_at(lambda s: s.mean, emission, emission.mean + there)
         total = jnp.asarray(log_likelihood, mean.dtype)
@@ -274,7 +292,7 @@ class LinearDynamicalSystem(ClosedFormModel):
         late = c @ sums.every @ c.T + mass * jnp.asarray(self.observation_noise)
         away = mean @ c.T + self._pushed(line.inputs)
         before = (line.before or self._dynamics.initial).mean
-        return self._statistics(line, mean, before, sums, away, c @ sums.every, late)
+        return self._statistics(line, mean, before, Smear(sums, c @ sums.every, late), away)
 
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
         """Draw the first points of sequences, where inputs are 0."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from kullback.models._kalman import (
     Dynamics,
@@ -114,7 +114,7 @@ def filtered(dynamics: Dynamics, line: Line, outputs: Outputs) -> tuple[States, 
     """Return the state of each row given those up to it, and log p of the row given those before."""
 
     def general() -> tuple[States, Array]:
-        found = _filter(dynamics, line, outputs)
+        found = forward(dynamics, line, outputs)
         return found.updated, found.log_likelihood
 
     def quick(known: _Quick) -> tuple[States, Array]:
@@ -132,7 +132,7 @@ def log_likelihoods(dynamics: Dynamics, line: Line, outputs: Outputs) -> Float[A
         line,
         outputs,
         lambda known: known.means.log_likelihood,
-        lambda: _filter(dynamics, line, outputs).log_likelihood,
+        lambda: forward(dynamics, line, outputs).log_likelihood,
     )
     return found + outputs.log_scale
 
@@ -142,7 +142,7 @@ def smoothed(dynamics: Dynamics, line: Line, outputs: Outputs, lag: bool = False
     before = line.before or dynamics.initial
 
     def general() -> Smoothed:
-        return smooth_rows(dynamics, before, line.start, _filter(dynamics, line, outputs), lag)
+        return smooth_rows(dynamics, before, line.start, forward(dynamics, line, outputs), lag)
 
     def quick(known: _Quick) -> Smoothed:
         mean, first = smooth_means(known.entries, known.where, before.mean, known.means)
@@ -160,13 +160,12 @@ def known(dynamics: Dynamics, line: Line, outputs: Outputs) -> Known:
     before = line.before or dynamics.initial
 
     def general() -> Known:
-        forward = _filter(dynamics, line, outputs)
-        backward = smooth_rows(dynamics, before, line.start, forward, True)
-        (mean, covariance), (first, spread), lag = backward
+        onward = forward(dynamics, line, outputs)
+        (mean, covariance), (first, spread), lag = smooth_rows(dynamics, before, line.start, onward, True)
         assert lag is not None
         sums = summed(line, covariance, spread, jnp.tensordot(line.moved, lag, axes=1))
-        carry = last_state(line, forward.updated, before)
-        return Known(forward.log_likelihood, mean, first, sums, carry, covariance if outputs.design.ndim == 3 else None)
+        carry = last_state(line, onward.updated, before)
+        return Known(onward.log_likelihood, mean, first, sums, carry, covariance if outputs.design.ndim == 3 else None)
 
     def quick(found: _Quick) -> Known:
         where, entries, means = found
@@ -179,7 +178,7 @@ def known(dynamics: Dynamics, line: Line, outputs: Outputs) -> Known:
             return summed(line, covariance, spread, lag)
 
         sums = jax.lax.cond(exact & ~jnp.any(line.ahead), lambda: counted, row_by_row)
-        carry = last_state(line, States(means.updated, entries.updated[where.place]), before)
+        carry = last_state(line, States(means.updated, entries.updated), before, where.place)
         return Known(means.log_likelihood, mean, first, sums, carry, None)
 
     found: Known = _either(dynamics, line, outputs, quick, general)
@@ -223,12 +222,15 @@ def summed(
     return Sums(begun, earlier, lag, later, begun + later)
 
 
-def last_state(line: Line, states: States, before: States) -> States:
-    """Return the state of the last row that counts; without one, the state before."""
-    place = jnp.max(jnp.where(line.counted > 0, jnp.arange(line.counted.shape[0]), -1))
-    return chosen(place >= 0, States(*(part[jnp.maximum(place, 0)] for part in states)), before)
+def last_state(line: Line, states: States, before: States, place: Int[Array, " rows"] | None = None) -> States:
+    """Return the state of the last row that counts; without one, the state before. Rows may have places in a table."""
+    number = jnp.max(jnp.where(line.counted > 0, jnp.arange(line.counted.shape[0]), -1))
+    row = jnp.maximum(number, 0)
+    covariance = states.covariance[row if place is None else place[row]]
+    return chosen(number >= 0, States(states.mean[row], covariance), before)
 
 
-def _filter(dynamics: Dynamics, line: Line, outputs: Outputs) -> Filtered:
+def forward(dynamics: Dynamics, line: Line, outputs: Outputs) -> Filtered:
+    """Go forward row by row."""
     before = line.before or dynamics.initial
     return filter_rows(dynamics, before, line.start, line.drive, outputs.design, outputs.values)

@@ -13,7 +13,17 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from kullback.families._linalg import whitener
-from kullback.models._kalman import Dynamics, States, predicted, smoother_gain, times, turned, updated
+from kullback.models._kalman import (
+    Dynamics,
+    States,
+    left_by_next,
+    onto,
+    predicted,
+    smoother_gain,
+    times,
+    turned,
+    updated,
+)
 from kullback.models._linear_statistics import Sums
 
 #: Steps that are worked out before looking whether anything still changes, and how often at most.
@@ -25,8 +35,8 @@ class Entries(NamedTuple):
 
     `updated` is Cov(h_t | v_1…v_t), and `gain` takes what is not expected of a row, e = y − C m⁻, to the change δ of
     the mean. With W the whitener, e costs |W e|² + log_det; where there are more outputs than states, W is that of the
-    states and e costs |e − C δ|² + |W δ|² + log_det. `back` and `rest` are those of p(h_{t−1} | h_t, v_1…v_{t−1}), see
-    `smoother_gain`.
+    states and e costs |e − C δ|² + |W δ|² + log_det. `back` is the smoother's gain J into this place and
+    `rest` what it leaves (`left_by_next`).
     """
 
     updated: Float[Array, "*places q q"]
@@ -92,8 +102,9 @@ def _table(
         known, (earlier, ahead, now, cost) = jax.lax.scan(step, known, None, _AT_ONCE)
         few = design.shape[0] <= design.shape[1]
         factor = whitener(design @ ahead @ design.T + jnp.eye(design.shape[0], dtype=design.dtype) if few else ahead)
-        back, rest = smoother_gain(dynamics, earlier, ahead)
-        return known, still(ahead[-1], ahead[-2]), Entries(now, now @ design.T, factor, -2 * cost, back, rest)
+        back = smoother_gain(dynamics, earlier, ahead)
+        entries = Entries(now, now @ design.T, factor, -2 * cost, back, left_by_next(dynamics, earlier, back))
+        return known, still(ahead[-1], ahead[-2]), entries
 
     def some(carried: Any, base: Array) -> Any:
         known, settled, entry = carried
@@ -135,17 +146,19 @@ def filter_means(
 
     def step(mean: Array, row: Any) -> tuple[Array, Any]:
         begins, push, y, place = row
-        ahead = jnp.where(begins, dynamics.initial.mean, dynamics.transition @ mean + push)
-        apart = y - design @ ahead
-        change = entries.gain[place] @ apart
+        ahead = jnp.where(begins, dynamics.initial.mean, onto(dynamics.transition, mean) + push)
+        apart = y - onto(design, ahead)
+        change = onto(entries.gain[place], apart)
         if few:
-            square = jnp.sum(jnp.square(entries.whitener[place] @ apart))
+            square = jnp.sum(jnp.square(onto(entries.whitener[place], apart)))
         else:
-            left = apart - design @ change
-            square = jnp.sum(jnp.square(left)) + jnp.sum(jnp.square(entries.whitener[place] @ change))
-        return ahead + change, (ahead, ahead + change, square)
+            left = apart - onto(design, change)
+            square = jnp.sum(jnp.square(left)) + jnp.sum(jnp.square(onto(entries.whitener[place], change)))
+        return ahead + change, (ahead + change, square)
 
-    _, (ahead, now, square) = jax.lax.scan(step, before, (start, drive, values, where.place))
+    _, (now, square) = jax.lax.scan(step, before, (start, drive, values, where.place))
+    last = jnp.concatenate([before[None], now[:-1]])
+    ahead = jnp.where(start[:, None], dynamics.initial.mean, last @ dynamics.transition.T + drive)
     return Means(ahead, now, -0.5 * (square + entries.log_det[where.place]))
 
 
@@ -157,7 +170,7 @@ def smooth_means(
     def step(said: Array, row: Any) -> tuple[Array, Array]:
         ends, now, ahead, known, place = row
         mean = jnp.where(ends, now, said)
-        return known + entries.back[place] @ (mean - ahead), mean
+        return known + onto(entries.back[place], mean - ahead), mean
 
     known = jnp.concatenate([before[None], means.updated[:-1]])
     rows = (where.last, means.updated, means.predicted, known, where.place)
