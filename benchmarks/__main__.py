@@ -2,12 +2,32 @@
 
 import argparse
 
-from benchmarks import cold_start, combination, gaussian_family, gaussian_mixture, import_time, memory, online
+from benchmarks import (
+    cold_start,
+    combination,
+    gaussian_family,
+    gaussian_mixture,
+    hidden_markov,
+    import_time,
+    kalman,
+    memory,
+    online,
+)
 from benchmarks._timing import HEAD
 
 COMPARISONS = {
     module.__name__.rpartition(".")[2]: module
-    for module in (import_time, gaussian_family, gaussian_mixture, cold_start, online, combination, memory)
+    for module in (
+        import_time,
+        gaussian_family,
+        gaussian_mixture,
+        cold_start,
+        online,
+        combination,
+        memory,
+        hidden_markov,
+        kalman,
+    )
 }
 
 

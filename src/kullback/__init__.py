@@ -19,6 +19,7 @@ _NAMES = (
     "FactorAnalysis",
     "GaussianHMM",
     "GaussianMixture",
+    "LinearDynamicalSystem",
     "Mixture",
     "MultinomialHMM",
     "PoissonHMM",

@@ -1,0 +1,110 @@
+"""Seconds per iteration of EM for hidden Markov models: against hmmlearn's two recursions, and against dynamax."""
+
+import statistics
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from typing import Any
+
+import jax
+import numpy as np
+
+from benchmarks._timing import Figure, Row
+from benchmarks.gaussian_mixture import ours_and_theirs
+from kullback import GaussianHMM
+
+STEPS, COLUMNS = 100_000, 4
+
+
+def run(full: bool = False) -> Iterator[Row | Figure]:
+    """Compare at 3, 8 and 32 states, with diagonal covariances, and with full ones for `full`."""
+    try:
+        from hmmlearn.hmm import GaussianHMM as Theirs
+    except ImportError:
+        print("hidden_markov: hmmlearn is not installed, so there is nothing to compare with")
+        return
+    rounds = 5 if full else 3
+    peer = f"hmmlearn {version('hmmlearn')}"
+    for kind in ("diag", "full") if full else ("diag",):
+        ratios = []
+        for states in (3, 8, 32):
+            X, start = problem(kind, states)
+            ours = _fit(GaussianHMM, kind, states, X, start)
+            for implementation, target in (("log", 3.0), ("scaling", 1.0)):
+                theirs = _fit(Theirs, kind, states, X, start, implementation=implementation)
+                np.testing.assert_allclose(ours(2).means_, theirs(2).means_, rtol=1e-6, atol=1e-6)
+                row = _row(
+                    f"EM of a {kind} HMM, {states} states", f"{peer}, {implementation}", ours, theirs, target, rounds
+                )
+                yield row
+                if implementation == "scaling":
+                    ratios.append(row.ratio)
+        yield Figure(
+            f"{kind} HMM, geometric mean", f"times {peer}, scaling", statistics.geometric_mean(ratios), 1.5, True
+        )
+    yield from _against_dynamax(rounds)
+
+
+def problem(kind: str, states: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return a chain's emissions, and a start for both sides."""
+    rng = np.random.default_rng(states)
+    moves = 0.1 * rng.dirichlet(np.ones(states), size=states) + 0.9 * np.eye(states)
+    edges, draws, path = moves.cumsum(axis=1), rng.random(STEPS), np.zeros(STEPS, dtype=int)
+    for t in range(1, STEPS):
+        path[t] = min(np.searchsorted(edges[path[t - 1]], draws[t]), states - 1)
+    centers = rng.normal(0, 2, (states, COLUMNS))
+    X = centers[path] + rng.normal(size=(STEPS, COLUMNS))
+    covars = {"diag": np.ones((states, COLUMNS)), "full": np.tile(np.eye(COLUMNS), (states, 1, 1))}[kind]
+    start = {
+        "startprob_": np.full(states, 1 / states),
+        "transmat_": np.full((states, states), 0.5 / states) + 0.5 * np.eye(states),
+        "means_": centers + 0.5 * rng.normal(size=centers.shape),
+        "covars_": covars,
+    }
+    return X, start
+
+
+def _fit(cls: Any, kind: str, states: int, X: np.ndarray, start: dict[str, Any], **more: Any) -> Callable[[int], Any]:
+    def fit(iterations: int) -> Any:
+        hmm = cls(states, covariance_type=kind, n_iter=iterations, tol=-np.inf, init_params="", **more)
+        for name, value in start.items():
+            setattr(hmm, name, value)
+        return hmm.fit(X)
+
+    return fit
+
+
+def _row(
+    what: str, peer: str, ours: Callable[[int], Any], theirs: Callable[[int], Any], target: float, rounds: int
+) -> Row:
+    mine, other = ours_and_theirs(rounds, ours, theirs)
+    ratio = statistics.median(b / a for a, b in zip(mine, other, strict=True))
+    return Row(f"{what}, {STEPS:,} × {COLUMNS}", peer, statistics.median(other), statistics.median(mine), target, ratio)
+
+
+def _against_dynamax(rounds: int) -> Iterator[Row]:
+    try:
+        import dynamax.hidden_markov_model as dynamax
+    except ImportError:
+        print("hidden_markov: dynamax is not installed, so it is left out")
+        return
+    import jax.numpy as jnp
+
+    for states in (3, 8, 32):
+        X, start = problem("full", states)
+        ours = _fit(GaussianHMM, "full", states, X, start)
+        with jax.enable_x64(True):
+            model = dynamax.GaussianHMM(states, COLUMNS)
+            parameters, properties = model.initialize(
+                initial_probs=jnp.asarray(start["startprob_"]),
+                transition_matrix=jnp.asarray(start["transmat_"]),
+                emission_means=jnp.asarray(start["means_"]),
+                emission_covariances=jnp.asarray(start["covars_"]),
+            )
+            data = jnp.asarray(X)[None]
+
+        def theirs(iterations: int, model: Any = model, p: Any = parameters, q: Any = properties, d: Any = data) -> Any:
+            with jax.enable_x64(True):
+                return model.fit_em(p, q, d, num_iters=iterations, verbose=False)
+
+        peer = f"dynamax {version('dynamax')}"
+        yield _row(f"EM of a full HMM, {states} states", peer, ours, theirs, 1.5, rounds)

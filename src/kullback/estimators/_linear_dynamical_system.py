@@ -1,0 +1,393 @@
+"""Linear dynamical systems behind an estimator's door: the Kalman filter, its smoother, and learning."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.stats import norm
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from kullback.estimators._model_estimator import all_or_nothing
+from kullback.estimators._sequence_estimator import SequenceEstimator
+from kullback.estimators._sequences import Sequences
+from kullback.estimators._system_start import PARAMETERS, started_system
+from kullback.families import Batch
+from kullback.learning import sized_jit
+from kullback.models import LinearDynamicalSystem as Model
+from kullback.models import States
+
+
+class Forecast(NamedTuple):
+    """What is expected of the next points of a series, step by step, with the band that holds each of them."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class LinearDynamicalSystem(SequenceEstimator):
+    """A hidden state that moves linearly, seen through linear outputs, all with Gaussian noise.
+
+    h₁ ~ N(π, V),  h_t = A h_{t−1} + B u_t + N(0, Q),  v_t = C h_t + D u_t + d + N(0, R), with inputs u that are known.
+
+    Parameters
+    ----------
+    n_latents : int
+        The number of hidden states.
+    offset : bool
+        Whether the outputs have a mean d of their own.
+    fixed : tuple of str
+        The parameters that are not learned, such as ("transition", "observation"). Set their attributes_ before `fit`.
+    tol : float
+        EM ends when the average log-likelihood gains less, in nats per step.
+    max_iter : int
+        How many steps of EM there are at most.
+    n_init : int
+        How many starts there are; the best is kept. The first comes from subspace identification, the others from it
+        with noise.
+    reg_covar : float
+        The variance of a data point itself: it keeps the noise of the outputs above it.
+    warm_start : bool
+        Whether `fit` begins with the attributes_ as they are, from the last fit or set by hand.
+    random_state : int, RandomState or None
+        Where randomness comes from.
+    verbose : int
+        Whether to show progress.
+    rate : float, callable or None
+        The weight of a batch in `partial_fit`: constant to follow drift, a function of the step, or a schedule.
+    lag : int
+        How many rows of a series that goes on wait for what comes after them.
+
+    Attributes
+    ----------
+    transition_, observation_ : ndarray
+        A and C.
+    transition_noise_, observation_noise_ : ndarray
+        Q and R.
+    initial_mean_, initial_covariance_ : ndarray
+        π and V.
+    input_transition_, input_observation_ : ndarray
+        B and D, where there are inputs.
+    offset_ : ndarray
+        d, with `offset`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> level = np.cumsum(rng.normal(0, 0.1, 300))
+    >>> X = np.stack([level, -level], axis=1) + rng.normal(0, 0.5, (300, 2))
+    >>> system = LinearDynamicalSystem(n_latents=1, random_state=0).fit(X)
+    >>> system.forecast(X, steps=5).mean.shape
+    (5, 2)
+
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_latents": [Interval(Integral, 1, None, closed="left")],
+        "offset": ["boolean"],
+        "fixed": [tuple, list],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "reg_covar": [Interval(Real, 0.0, None, closed="left")],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "rate": [Interval(Real, 0.0, 1.0, closed="right"), callable, None],
+        "lag": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_latents: int = 1,
+        *,
+        offset: bool = True,
+        fixed: tuple[str, ...] = (),
+        tol: float = 1e-5,
+        max_iter: int = 200,
+        n_init: int = 1,
+        reg_covar: float = 1e-6,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+        rate: Any = None,
+        lag: int = 20,
+    ):
+        self.n_latents = n_latents
+        self.offset = offset
+        self.fixed = fixed
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.reg_covar = reg_covar
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+        self.rate = rate
+        self.lag = lag
+
+    # --- learning ---------------------------------------------------------------------------------------
+
+    @all_or_nothing
+    def fit(self, X: Any, lengths: Any = None, inputs: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to all sequences by batch EM.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows of all sequences, one below the other. NaN entries are missing, single ones or whole rows.
+        lengths : array-like of int or None
+            The number of rows of each sequence; None is one sequence.
+        inputs : array-like of shape (n_samples, n_inputs) or None
+            What is known from outside at each step.
+        sample_weight : array-like of shape (n_sequences,) or None
+            How often each sequence counts.
+
+        Returns
+        -------
+        self
+
+        """
+        self._validate_params()
+        data = self._sequences(X, lengths, sample_weight, True, inputs)
+        self._check_some(data)
+        self._fit(data)
+        return self
+
+    def _ended(self, history: list[float], mass: float) -> bool:
+        return len(history) > 1 and history[-1] - history[-2] < self.tol * mass
+
+    @all_or_nothing
+    def partial_fit(
+        self, X: Any, lengths: Any = None, inputs: Any = None, sample_weight: Any = None, continues: bool = False
+    ) -> Self:
+        """Move towards the sequences of X by one step of online EM. The first call starts from them.
+
+        A call that raises leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X, lengths, inputs, sample_weight
+            As in `fit`.
+        continues : bool
+            Whether X goes on where the last call has ended, and the next call goes on from here. What is known of the
+            hidden state is carried along, and the last `lag` rows wait until the next call has come.
+
+        Returns
+        -------
+        self
+
+        """
+        self._validate_once()
+        if continues and sample_weight is not None:
+            raise ValueError("sample_weight cannot be given with continues=True: a series that goes on has weight 1.")
+        first = not hasattr(self, "n_batches_seen_")
+        data = self._sequences(X, lengths, sample_weight, first, inputs)
+        if len(data) == 0:
+            return self
+        data, carry = self._with_waiting(data, continues)
+        if first and data.mass > 0:
+            self._check_some(data)
+        self._partial_fit(data, carry, continues)
+        return self
+
+    def _piece(self, X: Any, continues: bool) -> Any:
+        X, inputs = X if isinstance(X, tuple) else (X, None)
+        return self.partial_fit(X, inputs=inputs, continues=continues)
+
+    # --- questions --------------------------------------------------------------------------------------
+
+    def score(self, X: Any, lengths: Any = None, inputs: Any = None) -> float:
+        """Log-likelihood of all sequences together, in nats."""
+        return float(np.sum(self._answer(X, lengths, _log_likelihood, inputs=inputs)))
+
+    def filter(
+        self, X: Any, lengths: Any = None, inputs: Any = None, state: tuple[Any, Any] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Means and covariances of the hidden state at each row, given the rows up to it and no later ones.
+
+        `state` is the mean and covariance of an earlier answer that X goes on from, for series that are met row by row:
+        `filter(x, state=(means[-1], covariances[-1]))`.
+        """
+        data, model = self._asked(X, lengths, inputs)
+        carry: Any = None
+        if state is not None:
+            carry = self._joined(tuple(np.asarray(part, dtype=np.float64) for part in state))
+            data.first[0] = False
+        with jax.enable_x64(True):
+            found = _filter(model, data.batch(), carry)
+            return np.asarray(found.mean)[: len(data)], np.asarray(found.covariance)[: len(data)]
+
+    def smooth(self, X: Any, lengths: Any = None, inputs: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Means and covariances of the hidden state at each row, given all rows of its sequence."""
+        found = self._answer(X, lengths, _smooth, inputs=inputs)
+        return found.mean, found.covariance
+
+    def forecast(
+        self, X: Any, steps: int = 1, inputs: Any = None, future_inputs: Any = None, level: float = 0.95
+    ) -> Forecast:
+        """Return what is expected of the next steps after the series X, with bands that hold each point at this level.
+
+        A system with inputs needs those of X and those of the steps ahead.
+        """
+        if steps < 1:
+            raise ValueError(f"steps is {steps}: it must be 1 or more.")
+        if not 0 < level < 1:
+            raise ValueError(f"level is {level}: it must be between 0 and 1.")
+        means, covariances = self.filter(X, inputs=inputs)
+        model = self.to_model()
+        future = None
+        if model.input_transition is not None or model.input_observation is not None:
+            future = (
+                np.asarray(future_inputs, dtype=np.float64).reshape(steps, -1) if future_inputs is not None else None
+            )
+            if future is None:
+                raise ValueError("future_inputs is missing: the system has inputs, so give a row for each step ahead.")
+        with jax.enable_x64(True):
+            state = States(jnp.asarray(means[-1]), jnp.asarray(covariances[-1]))
+            found = model.forecast(state, steps, future)
+        mean, covariance = np.asarray(found.mean), np.asarray(found.covariance)
+        band = norm.ppf(0.5 + level / 2) * np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+        return Forecast(mean, covariance, mean - band, mean + band)
+
+    def impute(self, X: Any, lengths: Any = None, inputs: Any = None, random_state: Any = None) -> np.ndarray:
+        """Draw all missing entries of X together given the rest; what is there stays as it is."""
+        data, model = self._asked(X, lengths, inputs)
+        result = np.array(data.X)
+        if not data.rows.missing:
+            return result
+        random = check_random_state(self.random_state if random_state is None else random_state)
+        with jax.enable_x64(True):
+            drawn = np.asarray(_impute(model, data.batch(), jax.random.key(random.randint(2**31))))[: len(data)]
+        return np.where(np.isnan(result), drawn, result)
+
+    def sample(self, n_samples: int = 1, inputs: Any = None, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Draw one sequence and its hidden states."""
+        self._check_is_fitted()
+        if n_samples < 1:
+            raise ValueError(f"n_samples is {n_samples}: it must be 1 or more.")
+        random = check_random_state(self.random_state if random_state is None else random_state)
+        known = None if inputs is None else np.asarray(inputs, dtype=np.float64).reshape(n_samples, -1)
+        with jax.enable_x64(True):
+            key = jax.random.key(random.randint(2**31))
+            states, values = self.to_model().sample_sequence(key, n_samples, known)
+            return np.asarray(values), np.asarray(states)
+
+    def aic(self, X: Any, lengths: Any = None, inputs: Any = None) -> float:
+        """Akaike information criterion; the lower the better."""
+        return -2 * self.score(X, lengths, inputs) + 2 * self._n_parameters()
+
+    def bic(self, X: Any, lengths: Any = None, inputs: Any = None) -> float:
+        """Bayesian information criterion; the lower the better."""
+        return -2 * self.score(X, lengths, inputs) + self._n_parameters() * np.log(len(X))
+
+    # --- between attributes_ and models -------------------------------------------------------------------
+
+    def to_model(self) -> Model:
+        """Return the fitted model, with NumPy arrays."""
+        self._check_is_fitted()
+        given = {name: getattr(self, f"{name}_", None) for name in PARAMETERS}
+        arrays = {n: np.asarray(value, dtype=np.float64) for n, value in given.items() if value is not None}
+        return Model(**arrays, fixed=tuple(self.fixed))
+
+    def _attributes(self, model: Model) -> dict[str, np.ndarray]:
+        held = {f"{name}_": getattr(model, name) for name in PARAMETERS}
+        return {name: np.asarray(value) for name, value in held.items() if value is not None}
+
+    def _shape_of(self, model: Model) -> dict[str, Any]:
+        return {"n_features_in_": int(model.observation.shape[0])}
+
+    @classmethod
+    def _parameters_of(cls, model: Model) -> dict[str, Any]:
+        if not isinstance(model, Model):
+            raise ValueError(f"the model is a {type(model).__name__}: it must be a LinearDynamicalSystem.")
+        return {
+            "n_latents": int(model.transition.shape[0]),
+            "offset": model.offset is not None,
+            "fixed": model.fixed,
+        }
+
+    def _n_parameters(self) -> int:
+        """Return the number of free parameters, less those that another basis of the hidden state would move."""
+        q, n = self.n_latents, len(self.observation_)
+        sizes = {name: np.size(getattr(self, f"{name}_", ())) for name in PARAMETERS if name not in self.fixed}
+        for name, size in (("transition_noise", q), ("observation_noise", n), ("initial_covariance", q)):
+            if name in sizes:
+                sizes[name] = size * (size + 1) // 2
+        same = q * q if not {"transition", "observation"} & set(self.fixed) else 0
+        return max(int(sum(sizes.values())) - same, 1)
+
+    def _emissions(self, model: Model) -> None:
+        """Return nothing: there is one kernel."""
+
+    def _prior(self, model: Model) -> None:
+        """Return nothing: there is none."""
+
+    def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
+        return X
+
+    @property
+    def _steps(self) -> int:
+        return self.max_iter
+
+    @property
+    def _width(self) -> float:
+        return self.reg_covar
+
+    @property
+    def _carry_names(self) -> tuple[str, ...]:
+        return ("filtered_mean_", "filtered_covariance_")
+
+    def _joined(self, known: tuple[Any, ...]) -> States:
+        return States(*known)
+
+    @property
+    def _marks(self) -> tuple[str, ...]:
+        return ("transition_",)
+
+    def _check_some(self, data: Sequences) -> None:
+        """Raise unless there is enough to start from."""
+        unknown = [name for name in self.fixed if name not in PARAMETERS]
+        if unknown:
+            raise ValueError(f"fixed has {unknown[0]!r}: it must name parameters, of {', '.join(PARAMETERS)}.")
+        absent = np.isnan(data.X).all(axis=0)
+        if absent.any():
+            raise ValueError(f"column {int(np.argmax(absent))} of X has no entry that is not missing.")
+        if len(data) < 2:
+            raise ValueError("X has 1 sample: a linear dynamical system needs 2 rows or more to start from.")
+
+    # --- the start ----------------------------------------------------------------------------------------
+
+    def _start(self, data: Sequences, turn: int, random: np.random.RandomState) -> Model:
+        if self.warm_start and hasattr(self, "transition_"):
+            return self.to_model()
+        given = {name: getattr(self, f"{name}_", None) for name in self.fixed}
+        missing = [name for name, value in given.items() if value is None]
+        if missing:
+            raise ValueError(f"{missing[0]} is fixed, and {missing[0]}_ is not set: set it before the fit.")
+        return started_system(data, self.n_latents, self.offset, given, random if turn else None)
+
+
+@sized_jit
+def _log_likelihood(model: Any, batch: Batch) -> Any:
+    return model.log_likelihood(batch)
+
+
+@sized_jit
+def _filter(model: Any, batch: Batch, carry: Any) -> Any:
+    return model.filter(batch, carry)[0]
+
+
+@sized_jit
+def _smooth(model: Any, batch: Batch) -> Any:
+    return model.posterior(batch)
+
+
+@sized_jit
+def _impute(model: Any, batch: Batch, key: Any) -> Any:
+    return model.impute(batch, key)
