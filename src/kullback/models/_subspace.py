@@ -131,7 +131,7 @@ def _moving(states: Matrix, rows: NDArray[np.intp], inputs: Matrix | None) -> tu
 
 def _regression(z: Matrix, y: Matrix) -> tuple[Matrix, Matrix]:
     """Return the coefficients of y on z, and the covariance that is left."""
-    coefficients: Matrix = np.linalg.lstsq(z, y, rcond=None)[0].T
+    coefficients = np.asarray(np.linalg.lstsq(z, y, rcond=None)[0].T, dtype=np.float64)
     away = y - z @ coefficients.T
     return coefficients, away.T @ away / max(len(y), 1)
 
