@@ -250,7 +250,7 @@ class LinearDynamicalSystem(SequenceEstimator):
                 raise ValueError("future_inputs is missing: the system has inputs, so give a row for each step ahead.")
         with jax.enable_x64(True):
             state = States(jnp.asarray(means[-1]), jnp.asarray(covariances[-1]))
-            found = model.forecast(state, steps, future)
+            found = _forecast(model, state, steps, future)
         mean, covariance = np.asarray(found.mean), np.asarray(found.covariance)
         band = norm.ppf(0.5 + level / 2) * np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
         return Forecast(mean, covariance, mean - band, mean + band)
@@ -275,7 +275,7 @@ class LinearDynamicalSystem(SequenceEstimator):
         known = None if inputs is None else np.asarray(inputs, dtype=np.float64).reshape(n_samples, -1)
         with jax.enable_x64(True):
             key = jax.random.key(random.randint(2**31))
-            states, values = self.to_model().sample_sequence(key, n_samples, known)
+            states, values = _draw(self.to_model(), key, n_samples, known)
             return np.asarray(values), np.asarray(states)
 
     def aic(self, X: Any, lengths: Any = None, inputs: Any = None) -> float:
@@ -386,6 +386,18 @@ def _filter(model: Any, batch: Batch, carry: Any) -> Any:
 @sized_jit
 def _smooth(model: Any, batch: Batch) -> Any:
     return model.posterior(batch)
+
+
+def _ahead(model: Any, state: Any, steps: int, inputs: Any) -> Any:
+    return model.forecast(state, steps, inputs)
+
+
+def _drawn(model: Any, key: Any, length: int, inputs: Any) -> Any:
+    return model.sample_sequence(key, length, inputs)
+
+
+_forecast = jax.jit(_ahead, static_argnums=2)
+_draw = jax.jit(_drawn, static_argnums=2)
 
 
 @sized_jit
