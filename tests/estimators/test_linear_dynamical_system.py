@@ -33,8 +33,8 @@ def truth():
     return system(np.random.default_rng(0))
 
 
-@pytest.fixture(scope="module")
-def X(truth):
+@pytest.fixture(name="X", scope="module")
+def series(truth):
     draw = jax.jit(lambda key: truth.sample_sequence(key, 2 * ROWS)[1])
     return np.asarray(draw(jax.random.key(0)))
 
