@@ -14,6 +14,7 @@ from kullback.estimators._hidden_markov import (
     Labels,
     broadcast,
     hidden_markov,
+    summing_to_1,
 )
 from kullback.estimators._hmm_priors import CategoricalPrior
 from kullback.estimators._labeled import labeled
@@ -134,7 +135,7 @@ class CategoricalHMM(HiddenMarkovEstimator):
             )
         if not np.allclose(found.sum(axis=1), 1):
             raise ValueError(f"emissionprob_ rows must sum to 1 (got row sums of {found.sum(axis=1)})")
-        return Independent(Categorical(found[:, None, :]))
+        return Independent(Categorical(summing_to_1(found)[:, None, :]))
 
     def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
         return {"emissionprob_": np.asarray(emissions.columns.probabilities)[:, 0, :]}

@@ -137,9 +137,9 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
             As in `fit`.
         continues : bool
             Whether X goes on where the last call has ended, and the next call goes on from here. What is known of the
-            hidden state is carried along, and the last `lag` rows wait until the next call has come. Before the first
-            step all rows wait, until there are 50 besides these. A call with False ends the series that was open, and
-            counts the rows that wait; it may have no rows of its own.
+            hidden state is carried along, and the last `lag` rows wait until the next call has come. A step takes 50
+            rows or more: of shorter pieces all rows wait until there are as many besides these. A call with False ends
+            the series that was open, and counts the rows that wait; it may have no rows of its own.
 
         Returns
         -------
@@ -185,8 +185,8 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         self._check_is_fitted()
         self._check()
         return HiddenMarkovModel(
-            _summing_to_1(self.startprob_),
-            _summing_to_1(self.transmat_),
+            summing_to_1(self.startprob_),
+            summing_to_1(self.transmat_),
             self._emissions_now(),
             fixed=self._fixed,
             tied=self._tied,
@@ -334,7 +334,7 @@ def hidden_markov(model: Any, emits: tuple[type, ...], needs: str) -> Any:
     return found
 
 
-def _summing_to_1(probabilities: Any) -> np.ndarray:
+def summing_to_1(probabilities: Any) -> np.ndarray:
     """Return probabilities that sum to 1, of those that were typed with a few digits."""
     array = np.asarray(probabilities, dtype=np.float64)
     total = array.sum(axis=-1, keepdims=True)

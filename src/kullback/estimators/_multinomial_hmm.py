@@ -3,11 +3,19 @@
 from numbers import Integral
 from typing import Any, ClassVar
 
+import jax
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from kullback.estimators._columns import whole
-from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator, Labels, hidden_markov
+from kullback.estimators._hidden_markov import (
+    HMM_CONSTRAINTS,
+    LAG,
+    HiddenMarkovEstimator,
+    Labels,
+    hidden_markov,
+    summing_to_1,
+)
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
 from kullback.models import Counts, HiddenMarkovModel
@@ -129,7 +137,9 @@ class MultinomialHMM(HiddenMarkovEstimator):
         if self.n_trials is None and not hasattr(self, "totals_"):
             raise ValueError("n_trials must be set")
         totals = self.totals_ if hasattr(self, "totals_") else np.full(len(found), np.mean(self.n_trials))
-        return Counts(found, np.asarray(totals, dtype=np.float64))
+        with jax.enable_x64(True):
+            counts = Counts(summing_to_1(found), np.asarray(totals, dtype=np.float64))
+            return jax.tree.map(np.asarray, counts)
 
     def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
         return {"emissionprob_": np.asarray(emissions.probabilities), "totals_": np.asarray(emissions.total)}

@@ -18,7 +18,8 @@ from kullback.learning import em_step, online_em_step
 
 #: The longest series that a combination looks at: usages have settled long before.
 _HORIZON = 4096
-#: Rows that a series needs before learning from it begins: a start from fewer would hold on to chance.
+#: Rows that a step towards a series needs. A state that was not expected has next to no inertia, and would jump to the
+#: one row that has come; over some rows each state is expected about as often as it comes.
 _ENOUGH = 50
 #: What a stream forgets before it begins anew. Parameters stay: a start may be told to keep them.
 _TOLD = (
@@ -32,8 +33,8 @@ class SequenceEstimator(ModelEstimator):
 
     A series that never restarts is learned piece by piece, `partial_fit(X, continues=True)`. What is known of the
     hidden state is carried from piece to piece. The last `lag` rows of a piece are looked at, for what they say of the
-    rows before them, and wait to be counted until the next piece has come. Before learning begins all rows wait, until
-    there are 50 besides these.
+    rows before them, and wait to be counted until the next piece has come. A step takes 50 rows or more: of shorter
+    pieces all rows wait until there are as many besides these.
     """
 
     # --- what a subclass says ---------------------------------------------------------------------------
@@ -188,8 +189,8 @@ class SequenceEstimator(ModelEstimator):
         if continues:
             begins = np.flatnonzero(first)
             counted = max(len(X) - self.lag, begins[-1] if len(begins) else 0)
-            early = not hasattr(self, "n_batches_seen_") and len(begins) == 1 and counted < _ENOUGH
-            ahead[0 if early else counted :] = True
+            few = counted < _ENOUGH and begins.max(initial=0) == 0
+            ahead[0 if few else counted :] = True
         return Sequences(X, first, weight, inputs, ahead, self._width), carry
 
     def fit_stream(self, batches: Iterable[Any], passes: int = 1) -> Self:

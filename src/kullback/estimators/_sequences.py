@@ -25,7 +25,8 @@ def check_lengths(lengths: Any, rows: int) -> np.ndarray:
     if lengths is None:
         return np.array([rows], dtype=np.int64)
     found = np.atleast_1d(np.asarray(lengths))
-    if found.ndim != 1 or not (np.issubdtype(found.dtype, np.integer) or (found == np.floor(found)).all()):
+    number = found.dtype.kind in "iuf"
+    if found.ndim != 1 or not number or not (found == np.floor(found)).all():
         raise ValueError(f"lengths must be a list of whole numbers, one for each sequence; it is {lengths!r}.")
     if len(found) and found.min() < 1:
         place = int(np.argmin(found))
