@@ -12,6 +12,8 @@ Matrix = NDArray[np.float64]
 
 #: A start is stable: its states forget at least so much at each step.
 _LARGEST = 0.99
+#: The effect of an input is followed for so many steps.
+_LAGS = 12
 
 
 def subspace_start(
@@ -26,9 +28,9 @@ def subspace_start(
     """Return a stable system whose states are what the past says of the future.
 
     Of all combinations of the last k rows, those are states that correlate most with combinations of the next k rows
-    (canonical variates). With states at hand, A, B and C, and the noises, are regressions. NaN marks missing entries:
-    they are interpolated here. Sequences stand one below the other. With `rng` the states are shaken, for another
-    start.
+    (canonical variates). With states at hand, A and C are regressions; what inputs do is taken away before. NaN marks
+    missing entries: they are interpolated here. Sequences stand one below the other. With `rng` the states are shaken,
+    for another start.
 
     >>> t = np.arange(400)
     >>> start = subspace_start(np.sin(0.5 * t)[:, None], n_latents=2)
@@ -38,30 +40,32 @@ def subspace_start(
     """
     values = np.asarray(values, dtype=float)
     lengths = [len(values)] if lengths is None else [int(length) for length in lengths if length > 0]
-    n = values.shape[1]
     filled = np.concatenate([_interpolated(part, values) for part in _parts(values, lengths)])
-    known = None if inputs is None else np.asarray(inputs, dtype=float)
-    columns = ([] if known is None else [known]) + ([np.ones((len(filled), 1))] if offset else [])
-    outside = np.concatenate([np.zeros((len(filled), 0)), *columns], axis=1)
+    m = 0 if inputs is None else np.shape(inputs)[1]
+    lags = min(_LAGS, len(filled) // (5 * m)) if m else 0
+    delayed = _delayed(np.asarray(inputs, dtype=float), lengths, lags + 1) if m else np.zeros((len(filled), 0))
+    outside = np.concatenate([delayed, np.ones((len(filled), int(offset)))], axis=1)
     effect = np.linalg.lstsq(outside, filled, rcond=None)[0].T
     rest = filled - outside @ effect.T
     scale = np.sqrt(np.mean(rest**2, axis=0))
     scale = np.where(scale > 0, scale, 1)
-    m = 0 if known is None else known.shape[1]
     states, rows = _states(rest / scale, n_latents, lengths, horizon)
     if rng is not None:
         states = states + 0.5 * np.std(states, axis=0) * rng.normal(size=states.shape)
-    a, b, noise = _moving(states, rows, None if known is None else known)
-    c, left = _regression(states, (rest / scale)[rows])
-    more = {"input_transition": b, "input_observation": effect[:, :m]} if m else {}
+    a = _moving(states, rows)
+    c = _regression(states, (rest / scale)[rows])
+    spread, q_noise, r_noise = _noises(a, c, states, rows, rest / scale)
+    more: dict[str, Any] = (
+        _driven(a, scale[:, None] * c, effect[:, : m * (lags + 1)].reshape(len(c), lags + 1, m)) if m else {}
+    )
     return LinearDynamicalSystem(
         a,
         scale[:, None] * c,
-        noise,
-        _sound(left, np.ones(n)) * scale[:, None] * scale,
+        q_noise,
+        r_noise * scale[:, None] * scale,
         np.zeros(n_latents),
-        _sound(np.cov(states.T, bias=True).reshape(n_latents, n_latents), np.ones(n_latents)),
-        offset=effect[:, m] if offset else None,
+        spread,
+        offset=effect[:, -1] if offset else None,
         **more,
     )
 
@@ -116,24 +120,66 @@ def _principal_states(rest: Matrix, q: int) -> tuple[Matrix, NDArray[np.intp]]:
     return np.pad(states, ((0, 0), (0, q - states.shape[1]))), np.arange(len(rest))
 
 
-def _moving(states: Matrix, rows: NDArray[np.intp], inputs: Matrix | None) -> tuple[Matrix, Matrix | None, Matrix]:
-    """Return A, B and Q: the regression of a state on the one before and the input; A is made stable."""
-    q = states.shape[1]
-    later = np.flatnonzero(np.diff(rows) == 1) + 1
-    z = states[later - 1] if inputs is None else np.concatenate([states[later - 1], inputs[rows[later]]], axis=1)
-    coefficients, _ = _regression(z, states[later])
-    a, b = coefficients[:, :q], coefficients[:, q:]
+def _delayed(inputs: Matrix, lengths: list[int], count: int) -> Matrix:
+    """Return the inputs of each row beside those of the rows before it; before a sequence there are none."""
+    parts = []
+    for part in _parts(inputs, lengths):
+        padded = np.concatenate([np.zeros((count - 1, part.shape[1])), part])
+        parts.append([padded[count - 1 - lag : count - 1 - lag + len(part)] for lag in range(count)])
+    return np.concatenate([np.concatenate(part, axis=1) for part in parts])
+
+
+def _driven(a: Matrix, c: Matrix, effect: NDArray[Any]) -> dict[str, Matrix]:
+    """Return B and D from what inputs do to later rows: C Aʲ B after j ≥ 1 steps, and C B + D at once."""
+    q, lags = a.shape[0], effect.shape[1] - 1
+    if lags == 0:
+        return {"input_transition": np.zeros((q, effect.shape[2])), "input_observation": effect[:, 0]}
+    powers = np.concatenate([c @ np.linalg.matrix_power(a, j) for j in range(1, lags + 1)])
+    later = np.concatenate([effect[:, j] for j in range(1, lags + 1)])
+    b = np.linalg.lstsq(powers, later, rcond=1e-3)[0]
+    return {"input_transition": b, "input_observation": effect[:, 0] - c @ b}
+
+
+def _moving(states: Matrix, rows: NDArray[np.intp]) -> Matrix:
+    """Return A, the regression of a state on the one before, made stable."""
+    later = _later(rows)
+    a = _regression(states[later - 1], states[later])
     radius = np.max(np.abs(np.linalg.eigvals(a)), initial=0.0)
-    a = a * (_LARGEST / radius) if radius > _LARGEST else a
-    away = states[later] - z @ np.concatenate([a, b], axis=1).T
-    return a, None if inputs is None else b, _sound(away.T @ away / max(len(later), 1), np.ones(q))
+    return a * (_LARGEST / radius) if radius > _LARGEST else a
 
 
-def _regression(z: Matrix, y: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the coefficients of y on z, and the covariance that is left."""
-    coefficients = np.asarray(np.linalg.lstsq(z, y, rcond=None)[0].T, dtype=np.float64)
-    away = y - z @ coefficients.T
-    return coefficients, away.T @ away / max(len(y), 1)
+def _later(rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the places of states that follow another one."""
+    return np.flatnonzero(np.diff(rows) == 1) + 1
+
+
+def _noises(
+    a: Matrix, c: Matrix, states: Matrix, rows: NDArray[np.intp], values: Matrix
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Return the covariance Π of a state in the long run, and the noises Q = Π − A Π Aᵀ and R = Cov(v) − C Π Cᵀ.
+
+    What the past says of a state is less than the state, but it has the same covariance with the row before:
+    A Π Cᵀ. The Π that comes nearest to that, and to the covariance of what the past says, is the one.
+    """
+    q, later = a.shape[0], _later(rows)
+    known = states.T @ states / len(states)
+    if len(later):
+        seen = states[later].T @ values[rows[later - 1]] / len(later)
+        i, j = np.triu_indices(q)
+        units = np.zeros((len(i), q, q))
+        units[np.arange(len(i)), i, j] = units[np.arange(len(i)), j, i] = 1
+        design = (a @ units @ c.T).reshape(len(i), -1).T
+        change = np.linalg.lstsq(design, (seen - a @ known @ c.T).ravel(), rcond=1e-3)[0]
+        spread = _sound(known + np.tensordot(change, units, axes=1))
+    else:
+        spread = _sound(known)
+    total = values.T @ values / len(values)
+    return spread, _sound(spread - a @ spread @ a.T), _sound(total - c @ spread @ c.T)
+
+
+def _regression(z: Matrix, y: Matrix) -> Matrix:
+    """Return the coefficients of y on z."""
+    return np.asarray(np.linalg.lstsq(z, y, rcond=None)[0].T, dtype=np.float64)
 
 
 def _whitener(matrix: Matrix) -> Matrix:
@@ -144,7 +190,8 @@ def _whitener(matrix: Matrix) -> Matrix:
     return whitener
 
 
-def _sound(covariance: Matrix, variance: Matrix) -> Matrix:
-    """Return a covariance that leaves EM room to move: no direction has less than a hundredth of the variance."""
-    sound: Matrix = 0.5 * (covariance + covariance.T) + 0.01 * np.diag(variance)
-    return sound
+def _sound(covariance: Matrix) -> Matrix:
+    """Return the nearest covariance that leaves EM room to move: no direction has less than 0.03."""
+    values, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
+    sound: Matrix = (vectors * np.maximum(values, 0.03)) @ vectors.T
+    return 0.5 * (sound + sound.T)
