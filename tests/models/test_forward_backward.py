@@ -96,17 +96,6 @@ def test_a_chain_that_has_ended_begins_anew():
     assert found.evidence[1] == -np.inf
 
 
-def test_a_million_steps():
-    rows = 1_000_000
-    rng = np.random.default_rng(0)
-    chain = Chain(jnp.array([0.5, 0.5]), jnp.array([[0.9, 0.1], [0.2, 0.8]]))
-    seen = given(1000 * rng.normal(size=(rows, 2)) - 1e5, np.arange(rows) == 0, [0.5, 0.5])
-    found = both(chain, seen, np.ones(rows), np.asarray(rows - 1))
-    assert np.isfinite(found.evidence).all()
-    assert float(found.share.sum()) == pytest.approx(rows, rel=1e-12)
-    assert float(found.transitions.sum()) == pytest.approx(rows - 1, rel=1e-12)
-
-
 @pytest.mark.parametrize("name", ["everyday", "far apart"])
 def test_32_bits_stay_32_bits(name):
     initial, transitions, scores = (np.asarray(part, np.float32) for part in CASES[name])

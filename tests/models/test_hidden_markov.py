@@ -3,16 +3,18 @@
 import itertools
 import logging
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
 from hmmlearn.hmm import GaussianHMM
 
 from contracts.quick import quick
-from kullback.families import Batch, Extent, Gaussian, Poisson, Steps
+from kullback.families import Batch, Categorical, DiagonalGaussian, Extent, Gaussian, Poisson, Steps
 from kullback.geometry import relative_entropy
 from kullback.learning import combine, em_step, online_em_step
 from kullback.models import HiddenMarkovModel
+from kullback.models._forward_backward import by_logarithms
 
 K, T = 3, 6
 PATHS = np.array(list(itertools.product(range(K), repeat=T)))
@@ -192,6 +194,35 @@ def test_the_gradient_of_the_likelihood_is_the_expected_counts():
     statistics = ask(batch)[2]
     np.testing.assert_allclose(slope[0] * MODEL.initial, statistics.initial, rtol=1e-9)
     np.testing.assert_allclose(slope[1] * MODEL.transitions, statistics.transitions, rtol=1e-9)
+
+
+def test_long_batches_are_swept_block_by_block():
+    """A stream that continues, sequences that end within blocks, rows ahead, padding; then a row that cannot be."""
+    rows = 5000
+    rng = np.random.default_rng(0)
+    place = np.arange(rows)
+    model = HiddenMarkovModel([1.0, 0.0, 0.0], LEFT_TO_RIGHT, Categorical(rng.dirichlet(np.ones(4), K)))
+    model = eqx.tree_at(lambda m: m.emissions.probabilities, model, model.emissions.probabilities * [1, 1, 1, 0.0])
+    steps = Steps((place % 700 == 650) | (place > 4900), (place > 4800) & (place <= 4900))
+    values, weight = rng.integers(0, 3, rows), np.where(place <= 4900, 2.0, 0.0)
+    both = quick(lambda m, b, c: (m.expected_statistics(b, c), m._at_once(b, c, by_logarithms)))
+    for value in (0, 3):
+        values[3000] = value
+        quickly, surely = both(model, Batch(values, weight, steps=steps), np.array([0.2, 0.5, 0.3]))
+        assert_same(quickly, surely)
+        assert np.isfinite(float(quickly[0].log_likelihood)) == (value == 0)
+        assert float(quickly[0].mass) == 2 * 4801
+
+
+def test_a_million_steps():
+    rows = 1_000_000
+    rng = np.random.default_rng(0)
+    model = HiddenMarkovModel([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], DiagonalGaussian([[0.0], [1.0]], [[1e-4], [1e-4]]))
+    batch = Batch(10 * rng.normal(size=(rows, 1)), steps=Steps(np.arange(rows) == 0))
+    found = quick(lambda m, batch: m.expected_statistics(batch)[0])(model, batch)
+    assert float(found.log_likelihood) < -1e5 * rows
+    assert float(found.emissions.mass.sum()) == pytest.approx(rows, rel=1e-12)
+    assert float(found.transitions.sum()) == pytest.approx(rows - 1, rel=1e-12)
 
 
 # --- what the model says -------------------------------------------------------------------------------------

@@ -22,9 +22,6 @@ from jaxtyping import Array, Bool, Float, Int
 
 from kullback.models import _log_forward_backward as logarithms
 
-#: Numbers of one kind that are worked on at once.
-_AT_ONCE = 2**15
-
 
 class Chain(NamedTuple):
     """π and A: how sequences begin, and where each state leads. Rows of A may sum to less than 1."""
@@ -59,16 +56,17 @@ class Smoothed(NamedTuple):
 
 def filtered(chain: Chain, observed: Observed) -> Filtered:
     """Run forward. Where A has zeros a path can be lost for good: then the future is asked whether one was missed."""
-    b, peak = _from_peak(observed.scores)
-    incoming, last = _forward(chain, b, observed.first, observed.before)
+    b, peak = from_peak(observed.scores)
+    incoming, last = forward(chain, b, observed.first, observed.before)
     past = _past(chain, incoming, observed.first)
     total = jnp.einsum("tk,tk->t", past, b)
-    least = _least(b)
-    agrees = jax.lax.cond(
-        jnp.any(chain.transitions < least),
-        lambda: jnp.all(jnp.einsum("tk,tk->t", past, _backward(chain, b, observed.first)) > least),
-        lambda: jnp.all(total > least),
-    )
+    tiny = least(b)
+
+    def heard() -> Array:
+        future, _ = backward(chain, b, observed.first, jnp.ones_like(last))
+        return jnp.all(jnp.einsum("tk,tk->t", past, future) > tiny)
+
+    agrees = jax.lax.cond(jnp.any(chain.transitions < tiny), heard, lambda: jnp.all(total > tiny))
     return jax.lax.cond(
         agrees,
         lambda: Filtered(jnp.concatenate([incoming[1:], last[None]]), jnp.log(total) + peak),
@@ -78,24 +76,34 @@ def filtered(chain: Chain, observed: Observed) -> Filtered:
 
 def smoothed(chain: Chain, observed: Observed, weight: Float[Array, " rows"], row: Int[Array, ""]) -> Smoothed:
     """Run forward and backward; `row` is the one whose filtered states are asked for."""
-    b, peak = _from_peak(observed.scores)
-    incoming, last = _forward(chain, b, observed.first, observed.before)
-    future = _backward(chain, b, observed.first)
-    found = _joined(chain, _Messages(b, observed.first, weight, incoming, future))
+    b, peak = from_peak(observed.scores)
+    incoming, last = forward(chain, b, observed.first, observed.before)
+    future, _ = backward(chain, b, observed.first, jnp.ones_like(observed.before))
+    found = joined(chain, Messages(b, observed.first, weight, incoming, future))
     after = jnp.minimum(row + 1, weight.shape[0] - 1)
     return jax.lax.cond(
-        jnp.all(found.both > _least(b)),
+        jnp.all(found.both > least(b)),
         lambda: Smoothed(
             found.share,
             jnp.log(found.total) + peak,
             found.transitions,
             jnp.where(after == row + 1, incoming[after], last),
         ),
-        lambda: Smoothed(*logarithms.smoothed(chain, observed, weight, row)),
+        lambda: by_logarithms(chain, observed, weight, row),
     )
 
 
-class _Messages(NamedTuple):
+def by_logarithms(chain: Chain, observed: Observed, weight: Float[Array, " rows"], row: Int[Array, ""]) -> Smoothed:
+    """Return the same, however unlikely the data is."""
+    return Smoothed(*logarithms.smoothed(chain, observed, weight, row))
+
+
+# --- the steps of it -----------------------------------------------------------------------------------------
+
+
+class Messages(NamedTuple):
+    """What meets at each row."""
+
     b: Float[Array, "rows k"]
     first: Bool[Array, " rows"]
     weight: Float[Array, " rows"]
@@ -103,41 +111,26 @@ class _Messages(NamedTuple):
     future: Float[Array, "rows k"]  # g_t
 
 
-class _Joined(NamedTuple):
+class Joined(NamedTuple):
+    """What comes of it."""
+
     share: Float[Array, "rows k"]
     total: Float[Array, " rows"]  # Σ p_t b_t
     both: Float[Array, " rows"]  # Σ p_t g_t
     transitions: Float[Array, "k k"]
 
 
-def _joined(chain: Chain, messages: _Messages) -> _Joined:
-    """Put what comes from the past and from the future together, a few rows at a time: they stay in the cache."""
-    rows, k = messages.b.shape
-    block = min(rows, max(64, _AT_ONCE // k))
-    ones = jnp.ones(k, messages.b.dtype)  # a product with it, for the compiler would take a sum again at every entry
-
-    def one(index: Array, found: _Joined) -> _Joined:
-        # the last block begins early enough to be full; what was counted before is not counted again
-        start = jnp.minimum(index * block, rows - block)
-        here = _Messages(*(jax.lax.dynamic_slice_in_dim(part, start, block) for part in messages))
-        fresh = start + jnp.arange(block) >= index * block
-        past = _past(chain, here.incoming, here.first)
-        both = (past * here.future) @ ones
-        future = here.future * (here.weight / both)[:, None]
-        counts = (here.incoming * jnp.where(here.first | ~fresh, 0, 1)[:, None]).T @ future
-        parts = (past * future, (past * here.b) @ ones, both)
-        share, total, both = (
-            jax.lax.dynamic_update_slice_in_dim(whole, part, start, 0)
-            for whole, part in zip(found[:3], parts, strict=True)
-        )
-        return _Joined(share, total, both, found.transitions + chain.transitions * counts)
-
-    none = jnp.zeros_like(messages.weight)
-    nothing = _Joined(jnp.zeros_like(messages.b), none, none, jnp.zeros_like(chain.transitions))
-    return jax.lax.fori_loop(0, -(-rows // block), one, nothing)
+def joined(chain: Chain, here: Messages) -> Joined:
+    """Put what comes from the past and from the future together."""
+    past = _past(chain, here.incoming, here.first)
+    ones = jnp.ones_like(chain.initial)  # a product with it, for the compiler would take a sum again at every entry
+    both = (past * here.future) @ ones
+    future = here.future * (here.weight / both)[:, None]
+    counts = (here.incoming * jnp.where(here.first, 0, 1)[:, None]).T @ future
+    return Joined(past * future, (past * here.b) @ ones, both, chain.transitions * counts)
 
 
-def _from_peak(scores: Float[Array, "rows k"]) -> tuple[Float[Array, "rows k"], Float[Array, " rows"]]:
+def from_peak(scores: Float[Array, "rows k"]) -> tuple[Float[Array, "rows k"], Float[Array, " rows"]]:
     """Return exp(score − peak) and the peak. A row that no state explains says nothing of them: it is all 1."""
     peak = jnp.max(scores, axis=-1)
     most = float(np.finfo(scores.dtype).max) / 4
@@ -146,7 +139,7 @@ def _from_peak(scores: Float[Array, "rows k"]) -> tuple[Float[Array, "rows k"], 
     return jnp.exp(jnp.clip(scores, -most, most) - shift[:, None]), peak
 
 
-def _least(like: Array) -> float:
+def least(like: Array) -> float:
     """Return what is next to 0: from there on lost paths might count."""
     return float(np.finfo(like.dtype).tiny) ** 0.5
 
@@ -158,7 +151,7 @@ def _past(chain: Chain, incoming: Float[Array, "rows k"], first: Bool[Array, " r
 # Products of a vector and a matrix are written as sums: in a loop that is quicker than a call of a library.
 
 
-def _forward(
+def forward(
     chain: Chain, b: Float[Array, "rows k"], first: Bool[Array, " rows"], before: Float[Array, " k"]
 ) -> tuple[Float[Array, "rows k"], Float[Array, " k"]]:
     """Return α_{t−1} for each row t, and that of the last row."""
@@ -173,8 +166,10 @@ def _forward(
     return incoming, joint / jnp.sum(joint)
 
 
-def _backward(chain: Chain, b: Float[Array, "rows k"], first: Bool[Array, " rows"]) -> Float[Array, "rows k"]:
-    """Return g_t: what each row and its future say of its state."""
+def backward(
+    chain: Chain, b: Float[Array, "rows k"], first: Bool[Array, " rows"], after: Float[Array, " k"]
+) -> tuple[Float[Array, "rows k"], Float[Array, " k"]]:
+    """Return g_t for each row, and what the first row says of the one before it; `after` is what the last one hears."""
     turned = chain.transitions.T
 
     def step(beta: Array, row: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -182,4 +177,5 @@ def _backward(chain: Chain, b: Float[Array, "rows k"], first: Bool[Array, " rows
         future = here * (beta / jnp.sum(beta))
         return jnp.where(begins, 1, jnp.sum(future[:, None] * turned, axis=0)), future
 
-    return jax.lax.scan(step, jnp.ones_like(b[0]), (b, first), reverse=True)[1]
+    beta, future = jax.lax.scan(step, after, (b, first), reverse=True)
+    return future, beta

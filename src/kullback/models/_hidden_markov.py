@@ -1,5 +1,6 @@
 """Hidden Markov models: a hidden state that moves, and a distribution of the visible for each."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import equinox as eqx
@@ -9,13 +10,15 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Int, Num
 
-from kullback.families import Batch, ClosedFormModel, Extent, Numeric, Steps, by_blocks
+from kullback.families import Batch, ClosedFormModel, Extent, Numeric, by_blocks
+from kullback.families._batch import block_rows
 from kullback.families._check import check_probabilities
 from kullback.families._types import as_parameter, is_concrete
-from kullback.models._forward_backward import Chain, Observed, filtered, smoothed
+from kullback.models._forward_backward import Chain, Observed, Smoothed, by_logarithms, filtered, smoothed
+from kullback.models._hidden_markov_rows import Timeline, begins, timeline
 from kullback.models._hidden_markov_statistics import HiddenMarkovStatistics, shares, with_end
 from kullback.models._mixture import distances, shared, turned_to
-from kullback.models._row_blocks import each_row, without_time
+from kullback.models._row_blocks import each_row, swept, without_time
 from kullback.models._state_matching import as_matrices, matching
 from kullback.models._state_paths import drawn, drawn_given, most_probable
 from kullback.models._state_usage import stationary, usage, usage_until_the_end
@@ -39,7 +42,7 @@ class HiddenMarkovModel(ClosedFormModel):
     as they are, of "initial", "transitions" (with the ending) and "emissions". The carry from batch to batch is the
     filtered distribution of the state.
 
-    >>> from kullback.families import Poisson
+    >>> from kullback.families import Poisson, Steps
     >>> shop = HiddenMarkovModel([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], Poisson(rate=[2.0, 20.0]))
     >>> day = Batch([3, 9, 2, 17, 9, 25], steps=Steps.of_lengths([6]))
     >>> shop.viterbi(day)[0].tolist()
@@ -94,44 +97,47 @@ class HiddenMarkovModel(ClosedFormModel):
 
     # --- what the data says -----------------------------------------------------------------------------
 
-    def _observed(self, batch: Batch, carry: Any, ending: bool = True) -> Observed:
-        """Return what the rows say. A row without weight is a sequence of its own, and says nothing."""
-        dtype = jnp.asarray(self.initial).dtype
+    def _scores(self, rows: Batch, line: Timeline, ending: bool = True) -> Float[Array, "rows k"]:
+        """Return log p(v_t | h), with the end of a sequence."""
+        scores = self.emissions.log_likelihood(rows).astype(jnp.asarray(self.initial).dtype)
+        if self.ending is None or not ending:
+            return scores
+        return scores + jnp.where(line.ends[:, None], jnp.log(self.ending), 0)
 
-        def said(rows: Batch, _: Array) -> Array:
-            seen = jnp.asarray(rows.weight) > 0
-            return jnp.where(seen[:, None], self.emissions.log_likelihood(rows), 0).astype(dtype)
+    def _before(self, carry: Any) -> Float[Array, " k"]:
+        return jnp.asarray(self.initial if carry is None else carry, jnp.asarray(self.initial).dtype)
 
-        scores = each_row(said, without_time(batch))
-        first = _begins(batch.steps, jnp.asarray(batch.weight), carry is None)
-        if self.ending is not None and ending:
-            scores = scores + jnp.where(_ends(batch, first)[:, None], jnp.log(self.ending), 0)
-        before = jnp.asarray(self.initial if carry is None else carry, dtype)
-        return Observed(scores, first, before)
+    def _observed(self, batch: Batch, carry: Any, ending: bool = True) -> tuple[Observed, Timeline]:
+        """Return what the rows say, and how they belong to sequences."""
+        before = self._before(carry)
+        line = timeline(batch, carry is None, before)
+        scores = each_row(
+            lambda rows, _, *part: self._scores(rows, Timeline(*part), ending), without_time(batch), *line
+        )
+        return Observed(scores, line.first, before), line
 
     def log_likelihood(self, batch: Batch, carry: Any = None) -> Float[Array, " rows"]:
         """Return log p(v_t | v_1 … v_{t−1}) for each row; over a sequence they add up to its log-likelihood."""
-        return filtered(self._chain, self._observed(batch, carry)).evidence
+        return filtered(self._chain, self._observed(batch, carry)[0]).evidence
 
     def posterior(self, batch: Batch, carry: Any = None) -> Float[Array, "rows k"]:
         """Return p(h_t | v_1 … v_T) for each row. A row that no state can explain says nothing of the states."""
-        observed = self._observed(batch, carry)
+        observed, _ = self._observed(batch, carry)
         return smoothed(self._chain, observed, jnp.ones_like(observed.scores[:, 0]), jnp.asarray(0)).share
 
     def filter(self, batch: Batch, carry: Any = None) -> tuple[Float[Array, "rows k"], Float[Array, " k"]]:
         """Return p(h_t | v_1 … v_t) for each row, and what the next batch carries on: batches may have one row."""
-        observed = self._observed(batch, carry, ending=False)
+        observed, line = self._observed(batch, carry, ending=False)
         states = filtered(self._chain, observed).states
-        last = _last(batch)
-        return states, jnp.where(last >= 0, states[last], observed.before)
+        return states, jnp.where(line.last >= 0, states[line.last], observed.before)
 
     def viterbi(self, batch: Batch) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
         """Return the most probable path of states, and what each row adds to its log joint probability."""
-        return most_probable(self._chain, self._observed(batch, None))
+        return most_probable(self._chain, self._observed(batch, None)[0])
 
     def sample_path(self, batch: Batch, key: Array) -> Int[Array, " rows"]:
         """Draw paths of states given the data, last row first."""
-        observed = self._observed(batch, None)
+        observed, _ = self._observed(batch, None)
         return drawn_given(self._chain, filtered(self._chain, observed).states, observed.first, key)
 
     def energy(self, v: Any, h: Any = None) -> Float[Array, "..."]:
@@ -145,24 +151,40 @@ class HiddenMarkovModel(ClosedFormModel):
 
     def expected_statistics(self, batch: Batch, carry: Any = None) -> tuple[HiddenMarkovStatistics, Float[Array, " k"]]:
         """Return expected counts and the emissions' statistics, and the filtered state of the last row that counts."""
-        observed = self._observed(batch, carry)
-        counted = jnp.asarray(batch.counted, observed.scores.dtype)
-        last = _last(batch)
-        found = smoothed(self._chain, observed, counted, jnp.maximum(last, 0))
-        ends = None if self.ending is None else _ends(batch, observed.first)
-        return (
-            HiddenMarkovStatistics(
-                jnp.sum(counted),
-                jnp.sum(jnp.where(counted > 0, counted * found.evidence, 0)),
-                observed.first.astype(counted.dtype) @ found.share,
-                found.transitions,
-                None if ends is None else ends.astype(counted.dtype) @ found.share,
-                by_blocks(self._of_block, without_time(batch).weighted(found.share)),
-            ),
-            jnp.where(last >= 0, found.states, observed.before),
+        if batch.values.shape[0] <= block_rows(batch):
+            return self._at_once(batch, carry, smoothed)
+        before = self._before(carry)
+        line = timeline(batch, carry is None, before)
+        found, states, sound = swept(self._chain, before, without_time(batch), line, self._scores, self._gathered)
+        return jax.lax.cond(sound, lambda: (found, states), lambda: self._at_once(batch, carry, by_logarithms))
+
+    def _at_once(
+        self, batch: Batch, carry: Any, smooth: Callable[..., Smoothed]
+    ) -> tuple[HiddenMarkovStatistics, Float[Array, " k"]]:
+        observed, line = self._observed(batch, carry)
+        found = smooth(self._chain, observed, line.counted, jnp.maximum(line.last, 0))
+        gathered = self._gathered(without_time(batch), line, found.share, found.evidence, found.transitions)
+        return gathered, jnp.where(line.last >= 0, found.states, observed.before)
+
+    def _gathered(
+        self,
+        rows: Batch,
+        line: Timeline,
+        share: Float[Array, "rows k"],
+        evidence: Float[Array, " rows"],
+        transitions: Float[Array, "k k"],
+    ) -> HiddenMarkovStatistics:
+        """Return the statistics of rows with their weighted posterior."""
+        return HiddenMarkovStatistics(
+            jnp.sum(line.counted),
+            jnp.sum(jnp.where(line.counted > 0, line.counted * evidence, 0)),
+            line.first.astype(share.dtype) @ share,
+            transitions,
+            None if self.ending is None else line.ends.astype(share.dtype) @ share,
+            by_blocks(self._emitted, rows.weighted(share)),
         )
 
-    def _of_block(self, batch: Batch) -> Any:
+    def _emitted(self, batch: Batch) -> Any:
         inner, _ = self.emissions.expected_statistics(batch)
         # the emissions' own log-likelihoods are not asked for: the compiler leaves them out
         return eqx.tree_at(lambda s: s.log_likelihood, inner, jnp.zeros_like(inner.mass))
@@ -192,11 +214,12 @@ class HiddenMarkovModel(ClosedFormModel):
         h = self.sample_states(first, length)
         if self.ending is not None:
             h = h[: int(jnp.sum(h < self.initial.shape[0]))]
-        blank = Batch(jnp.zeros(h.shape))
-        values = each_row(
-            lambda rows, block: self.emissions.sample(jax.random.fold_in(second, block), rows.values.shape[:1]), blank
-        )
-        return h, values[jnp.arange(h.shape[0]), h]
+
+        def emitted(rows: Batch, block: Array) -> Array:
+            own = self.emissions.sample(jax.random.fold_in(second, block), rows.values.shape[:1])
+            return own[jnp.arange(own.shape[0]), rows.values]
+
+        return h, each_row(emitted, Batch(h))
 
     def predict(self, distribution: Any, steps: int) -> Float[Array, "steps k"]:
         """Return the distribution of the state 1, …, `steps` steps later: pA, pA², … What has ended is not in it."""
@@ -224,11 +247,12 @@ class HiddenMarkovModel(ClosedFormModel):
     def impute(self, batch: Batch, key: Array) -> Num[Array, "rows ..."]:
         """Draw the missing entries: a path of states given all that is observed, then the entries given both."""
         first, second = jax.random.split(key)
-        h = self.sample_path(batch, first)
-        values = each_row(
-            lambda rows, block: self.emissions.impute(rows, jax.random.fold_in(second, block)), without_time(batch)
-        )
-        return values[jnp.arange(h.shape[0]), h]
+
+        def filled(rows: Batch, block: Array, h: Array) -> Array:
+            own = self.emissions.impute(rows, jax.random.fold_in(second, block))
+            return own[jnp.arange(own.shape[0]), h]
+
+        return each_row(filled, without_time(batch), self.sample_path(batch, first))
 
     def own_statistics(self, like: Extent) -> HiddenMarkovStatistics:
         """Return expected counts and the emissions' own statistics over sequences of these lengths.
@@ -240,7 +264,7 @@ class HiddenMarkovModel(ClosedFormModel):
             first, weight, before = jnp.ones(1, bool), jnp.reshape(like.mass, 1), chain.initial
         else:
             weight = jnp.asarray(like.weight)
-            first = _begins(like.steps, weight, like.carry is None)
+            first = begins(like.steps, weight, like.carry is None)
             weight = jnp.where(like.steps.ahead, 0, weight)
             before = chain.initial if like.carry is None else jnp.asarray(like.carry)
         count = usage if self.ending is None else usage_until_the_end
@@ -318,28 +342,3 @@ def _described(model: HiddenMarkovModel) -> tuple[Float[Array, "k j"], Float[Arr
     """Return where each state leads, and the share of each in the steps of sequences."""
     used = model.own_statistics(Extent.of_lengths(100)).emissions.mass
     return jnp.asarray(with_end(model.transitions, model.ending)), used / jnp.sum(used)
-
-
-def _begins(steps: Steps | None, weight: Float[Array, " rows"], anew: bool) -> Array:
-    """Return which rows begin a sequence: also those without weight, and what comes after them."""
-    if steps is None:
-        return jnp.ones(weight.shape, bool)
-    padded = weight <= 0
-    after = jnp.concatenate([jnp.full(1, anew), padded[:-1]])
-    return jnp.asarray(steps.first) | padded | after
-
-
-def _ends(batch: Batch, first: Array) -> Array:
-    """Return the rows after which a sequence ends; of a row ahead that is known only when another one begins."""
-    weight = jnp.asarray(batch.weight)
-    ends = jnp.concatenate([first[1:], jnp.ones(1, bool)]) & (weight > 0)
-    if batch.steps is None:
-        return ends
-    known = jnp.concatenate([(weight > 0)[1:], jnp.zeros(1, bool)])
-    return ends & (~jnp.asarray(batch.steps.ahead) | known)
-
-
-def _last(batch: Batch) -> Int[Array, ""]:
-    """Return the last row that counts, or −1."""
-    counts = jnp.asarray(batch.counted) > 0
-    return jnp.max(jnp.where(counts, jnp.arange(counts.shape[0]), -1))

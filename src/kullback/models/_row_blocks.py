@@ -1,14 +1,22 @@
-"""What a model says of each row of a long batch, with the memory of a short one."""
+"""Long batches block by block: what is said of each row, and sweeps in time, with little memory.
+
+Memory that is new at every call costs as much as the computation: a page has to be fetched and cleared for it.
+"""
 
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from kullback.families import Batch
 from kullback.families._batch import block_rows
+from kullback.models._forward_backward import Chain, Messages, backward, forward, from_peak, joined, least
+from kullback.models._hidden_markov_rows import Timeline
+
+Merged = TypeVar("Merged")
 
 
 def without_time(batch: Batch) -> Batch:
@@ -16,16 +24,98 @@ def without_time(batch: Batch) -> Batch:
     return eqx.tree_at(lambda b: b.steps, batch, None, is_leaf=lambda leaf: leaf is None)
 
 
-def each_row(function: Callable[[Batch, Array], Array], batch: Batch) -> Array:
-    """Return what the function says of each row, block by block. It is given the rows, and the number of the block."""
+def each_row(function: Callable[..., Array], batch: Batch, *beside: Array) -> Array:
+    """Return what the function says of each row. It is given a block, its number, and the rows of arrays beside."""
     total, block = batch.values.shape[0], block_rows(batch)
     if total <= block:
-        return function(batch, jnp.asarray(0))
+        return function(batch, jnp.asarray(0), *beside)
 
-    def one(index: Array, found: Array) -> Array:
+    def said(index: Any) -> tuple[Any, Array]:
         # the last block begins early enough to be full
         start = jnp.minimum(index * block, total - block)
-        return jax.lax.dynamic_update_slice_in_dim(found, function(batch.rows(start, block), index), start, 0)
+        parts = (jax.lax.dynamic_slice_in_dim(part, start, block) for part in beside)
+        return start, function(batch.rows(start, block), index, *parts)
 
-    shape = jax.eval_shape(lambda rows: function(rows.rows(0, block), jnp.asarray(0)), batch)
+    def one(index: Array, found: Array) -> Array:
+        start, rows = said(index)
+        return jax.lax.dynamic_update_slice_in_dim(found, rows, start, 0)
+
+    shape = jax.eval_shape(lambda: said(0)[1])
     return jax.lax.fori_loop(0, -(-total // block), one, jnp.zeros((total, *shape.shape[1:]), shape.dtype))
+
+
+def swept(
+    chain: Chain,
+    before: Float[Array, " k"],
+    batch: Batch,
+    line: Timeline,
+    scores: Callable[[Batch, Timeline], Array],
+    gathered: Callable[[Batch, Timeline, Array, Array, Array], Merged],
+) -> tuple[Merged, Float[Array, " k"], Array]:
+    """Sweep forward and then backward over the blocks of a batch without time.
+
+    Only the filtered states are kept in between; scores are taken twice. `gathered` is given a block, its timeline, its
+    weighted posterior, its evidence and its expected transitions. Returns what it has gathered of all, the filtered
+    states of the last row that counts, and whether numbers were too far apart for that.
+    """
+    total, block = batch.values.shape[0], block_rows(batch)
+    count = -(-total // block)
+    batch, line = _lengthened(batch, line, count * block - total)
+    seen = jnp.asarray(batch.weight) > 0
+    used = (jnp.max(jnp.where(seen, jnp.arange(count * block), -1)) + block) // block
+
+    def at(index: Any) -> tuple[Batch, Timeline]:
+        rows = (jax.lax.dynamic_slice_in_dim(part, index * block, block) for part in line)
+        return batch.rows(index * block, block), Timeline(*rows)
+
+    def ahead(index: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        alpha, incoming = carry
+        rows, here = at(index)
+        part, alpha = forward(chain, from_peak(scores(rows, here))[0], here.first, alpha)
+        return alpha, jax.lax.dynamic_update_slice_in_dim(incoming, part, index * block, 0)
+
+    nothing = jnp.zeros((count * block, *before.shape), before.dtype)
+    alpha, incoming = jax.lax.fori_loop(0, used, ahead, (before, nothing))
+
+    def back(index: Any, beta: Array, incoming: Array) -> tuple[Array, Array, Merged]:
+        rows, here = at(index)
+        b, peak = from_peak(scores(rows, here))
+        future, beta = backward(chain, b, here.first, beta)
+        part = jax.lax.dynamic_slice_in_dim(incoming, index * block, block)
+        found = joined(chain, Messages(b, here.first, here.counted, part, future))
+        evidence = jnp.log(found.total) + peak
+        return beta, jnp.all(found.both > least(b)), gathered(rows, here, found.share, evidence, found.transitions)
+
+    def further(index: Array, carry: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
+        beta, sound, merged = carry
+        beta, here, found = back(used - 1 - index, beta, incoming)
+        return beta, sound & here, merged.merge(found)
+
+    shapes = jax.eval_shape(lambda: back(0, before, nothing)[2])
+    none = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    start = (jnp.ones_like(before), jnp.asarray(True), none)
+    _, sound, merged = jax.lax.fori_loop(0, used, further, start)
+    after = line.last + 1
+    states = jnp.where(after < used * block, incoming[jnp.minimum(after, count * block - 1)], alpha)
+    return merged, jnp.where(after > 0, states, before), sound
+
+
+def _lengthened(batch: Batch, line: Timeline, more: int) -> tuple[Batch, Timeline]:
+    """Add rows without weight at the end."""
+    if more == 0:
+        return batch, line
+
+    def longer(part: Any) -> Any:
+        return None if part is None else jnp.concatenate([part, jnp.broadcast_to(part[:1], (more, *part.shape[1:]))])
+
+    weight = jnp.pad(jnp.asarray(batch.weight), (0, more))
+    batch = eqx.tree_at(
+        lambda b: (b.values, b.weight, b.observed),
+        batch,
+        (longer(batch.values), weight, longer(batch.observed)),
+        is_leaf=lambda leaf: leaf is None,
+    )
+    first, ends, counted = (
+        jnp.pad(part, (0, more), constant_values=fill) for part, fill in zip(line, (True, False, 0), strict=True)
+    )
+    return batch, Timeline(first, ends, counted)
