@@ -63,7 +63,7 @@ class CompoundDirichlet(ClosedFormModel):
 
     def _counts(self, batch: Batch) -> tuple[Float[Array, "rows k"], Bool[Array, " rows"]]:
         """Return the counts of each row, and whether they are counts. Rows that say nothing are rows of zeros."""
-        values = jnp.asarray(batch.values, self.concentration.dtype)
+        values = jnp.asarray(batch.values, jnp.asarray(self.concentration).dtype)
         k = self.concentration.shape[-1]
         if values.ndim != 2 or values.shape[-1] != k:
             raise ValueError(f"values have shape {values.shape}: rows of {k} counts are needed, one for each category.")
@@ -92,7 +92,7 @@ class CompoundDirichlet(ClosedFormModel):
 
     def energy(self, v: Any, h: Any = None) -> Float[Array, "..."]:
         """Return −log p(h, v); without h the free energy −log p(v)."""
-        v = jnp.asarray(v, self.concentration.dtype)
+        v = jnp.asarray(v, jnp.asarray(self.concentration).dtype)
         possible = _are_counts(v)
         counts = jnp.where(possible[..., None], v, 0)
         if h is None:
@@ -106,7 +106,7 @@ class CompoundDirichlet(ClosedFormModel):
         return by_blocks(self._of_block, batch), carry
 
     def _of_block(self, batch: Batch) -> MeanStatistics:
-        weight = row_weight(batch, self.batch_shape).astype(self.concentration.dtype)
+        weight = row_weight(batch, self.batch_shape).astype(jnp.asarray(self.concentration).dtype)
         alpha = jnp.asarray(self.posterior(batch).concentration)
         mass = jnp.sum(weight, axis=0)
         mean = jnp.sum(expand(weight, 1) * _log_means(alpha), axis=0) / expand(jnp.where(mass > 0, mass, 1), 1)

@@ -19,7 +19,7 @@ class FactorAnalysis(FactorModel):
     >>> from kullback.families import Batch
     >>> model = FactorAnalysis(mean=[0.0, 0.0], loadings=[[3.0], [4.0]], noise=[1.0, 1.0])
     >>> model.posterior(Batch([[3.0, 4.0]])).mean.round(3).tolist()  # 25/26
-    [[0.962]]
+    [[0.962...]]
     """
 
     mean: Float[Numeric, "*batch n"]

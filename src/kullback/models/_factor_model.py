@@ -52,7 +52,7 @@ class FactorModel(ClosedFormModel):
     @property
     def covariance(self) -> Float[Array, "*batch n n"]:
         """The covariance W Wᵀ + Ψ of the visible."""
-        eye = jnp.eye(self.mean.shape[-1], dtype=self.mean.dtype)
+        eye = jnp.eye(self.mean.shape[-1], dtype=jnp.asarray(self.mean).dtype)
         return jnp.einsum("...iq,...jq->...ij", self.loadings, self.loadings) + self.noises[..., None] * eye
 
     @property
@@ -67,7 +67,7 @@ class FactorModel(ClosedFormModel):
 
     def _rows(self, batch: Batch) -> tuple[Array, Array | None]:
         observed = None if batch.observed is None else jnp.asarray(batch.observed)
-        return jnp.asarray(batch.values, self.mean.dtype), observed
+        return jnp.asarray(batch.values, jnp.asarray(self.mean).dtype), observed
 
     # --- what the data says -----------------------------------------------------------------------------
 
