@@ -1,0 +1,43 @@
+"""What every source of data answers: batches of rows, one after the other, and the place it has come to."""
+
+import abc
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+
+class Source(abc.ABC):
+    """An iterator of tables, each of shape (rows, columns), 64-bit, NaN where an entry is missing.
+
+    `position` says what has been handed out: a JSON-able value. A source that is opened anew on the same data and told to
+    `resume` from it hands out the same batches as the first would have, from there on. `names` are those of the columns,
+    or None where they have none. `codes` has the categories of each column that held words, by name: an entry is the
+    place of its word there. What comes after may only use these words.
+    """
+
+    names: list[str] | None
+    codes: dict[str, list[str]]
+
+    @abc.abstractmethod
+    def __iter__(self) -> Iterator[np.ndarray]:
+        """Hand out the batches that are left."""
+
+    @property
+    @abc.abstractmethod
+    def position(self) -> Any:
+        """What has been handed out."""
+
+    @abc.abstractmethod
+    def resume(self, position: Any) -> None:
+        """Go to a position that a source of the same data had."""
+
+    @property
+    @abc.abstractmethod
+    def rows(self) -> int | None:
+        """How many rows there are in all, where that is known."""
+
+    @property
+    @abc.abstractmethod
+    def bad_rows(self) -> int:
+        """How many bad rows were left out."""
