@@ -10,10 +10,10 @@ import numpy as np
 class Source(abc.ABC):
     """An iterator of tables, each of shape (rows, columns), 64-bit, NaN where an entry is missing.
 
-    `position` says what has been handed out: a JSON-able value. A source that is opened anew on the same data and told to
-    `resume` from it hands out the same batches as the first would have, from there on. `names` are those of the columns,
-    or None where they have none. `codes` has the categories of each column that held words, by name: an entry is the
-    place of its word there. What comes after may only use these words.
+    `position` says what has been handed out: a JSON-able value. A source that is opened anew on the same data and told
+    to `resume` from it hands out the same batches as the first would have, from there on. `names` are those of the
+    columns, or None where they have none. `codes` has the categories of each column that held words, by name: an entry
+    is the place of its word there. What comes after may only use these words.
     """
 
     names: list[str] | None
