@@ -161,18 +161,19 @@ def smooth_rows(
         mean = jnp.where(breaks, now, said)
         return known + onto(back, mean - ahead), mean
 
-    def covariance_step(said: Array, row: Any) -> tuple[Array, Array]:
+    def covariance_step(said: Array, row: Any) -> tuple[Array, Any]:
         breaks, now, back, known = row
         covariance = jnp.where(breaks, now, said)
-        moved = times(times(back, covariance), back.T)
-        return left_by_next(dynamics, known, back) + moved, covariance
+        cross = times(back, covariance)
+        earlier = left_by_next(dynamics, known, back) + times(cross, back.T)
+        return earlier, (covariance, cross if lag else None)
 
     rows = (ends, filtered.updated.mean, filtered.predicted.mean, gain, last.mean)
     first, mean = jax.lax.scan(mean_step, before.mean, rows, reverse=True)
     spreads = (ends, filtered.updated.covariance, gain, last.covariance)
-    spread, covariance = jax.lax.scan(covariance_step, before.covariance, spreads, reverse=True)
-    states = States(mean, symmetric(covariance))
-    return Smoothed(states, States(first, symmetric(spread)), times(states.covariance, turned(gain)) if lag else None)
+    spread, (covariance, cross) = jax.lax.scan(covariance_step, before.covariance, spreads, reverse=True)
+    states, earliest = States(mean, symmetric(covariance)), States(first, symmetric(spread))
+    return Smoothed(states, earliest, None if cross is None else turned(cross))
 
 
 def moving_means(
