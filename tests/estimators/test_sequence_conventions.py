@@ -80,6 +80,12 @@ CASES = {
     "CategoricalHMM": Case(hidden(kullback.CategoricalHMM, n_features=3), symbols, STATES, {**WRONG, "n_features": 0}),
     "MultinomialHMM": Case(hidden(kullback.MultinomialHMM), tallies, STATES, {**WRONG, "n_trials": 0}),
     "HMM": Case(hidden(kullback.HMM, family=["gaussian", "poisson"]), mixed, STATES, {**WRONG, "reg_covar": -1.0}),
+    "LinearDynamicalSystem": Case(
+        lambda **p: kullback.LinearDynamicalSystem(**{"random_state": 0, "max_iter": 4, "tol": 0.0, "lag": 40, **p}),
+        reals,
+        ("score",),
+        {"n_latents": 0, "max_iter": -1, "rate": 2.0, "lag": -1, "n_init": 0, "reg_covar": -1.0},
+    ),
 }
 
 

@@ -187,8 +187,10 @@ class LinearDynamicalSystem(SequenceEstimator):
         if continues and sample_weight is not None:
             raise ValueError("sample_weight cannot be given with continues=True: a series that goes on has weight 1.")
         first = not hasattr(self, "n_batches_seen_")
-        data = self._sequences(X, lengths, sample_weight, first, inputs)
+        data = self._sequences(X, lengths, sample_weight, first and not hasattr(self, "waiting_"), inputs)
         if len(data) == 0:
+            if not continues:
+                self._end_series()
             return self
         data, carry = self._with_waiting(data, continues)
         if first and data.mass > 0:
