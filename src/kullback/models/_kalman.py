@@ -154,6 +154,7 @@ def smooth_rows(
     gain = smoother_gain(dynamics, last.covariance, filtered.predicted.covariance)
 
     ends = jnp.concatenate([start[1:], jnp.ones(1, bool)])
+    eye = jnp.eye(before.mean.shape[0], dtype=before.mean.dtype)
 
     # two short loops: each is one piece of code for the compiler, both together are many
     def mean_step(said: Array, row: Any) -> tuple[Array, Array]:
@@ -164,9 +165,10 @@ def smooth_rows(
     def covariance_step(said: Array, row: Any) -> tuple[Array, Any]:
         breaks, now, back, known = row
         covariance = jnp.where(breaks, now, said)
-        cross = times(back, covariance)
-        earlier = left_by_next(dynamics, known, back) + times(cross, back.T)
-        return earlier, (covariance, cross if lag else None)
+        # `left_by_next` + J P Jᵀ, with one product for both that end in Jᵀ
+        cross, rest = times(back, covariance), eye - times(back, dynamics.transition)
+        pushed = times(times(back, dynamics.noise) + cross, back.T)
+        return times(times(rest, known), rest.T) + pushed, (covariance, cross if lag else None)
 
     rows = (ends, filtered.updated.mean, filtered.predicted.mean, gain, last.mean)
     first, mean = jax.lax.scan(mean_step, before.mean, rows, reverse=True)
