@@ -4,7 +4,7 @@ Memory that is new at every call costs as much as the computation: a page has to
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -33,8 +33,7 @@ def each_row(function: Callable[..., Array], batch: Batch, *beside: Array) -> Ar
     def said(index: Any) -> tuple[Any, Array]:
         # the last block begins early enough to be full
         start = jnp.minimum(index * block, total - block)
-        parts = (jax.lax.dynamic_slice_in_dim(part, start, block) for part in beside)
-        return start, function(batch.rows(start, block), index, *parts)
+        return start, function(batch.rows(start, block), index, *_cut(beside, start, block))
 
     def one(index: Array, found: Array) -> Array:
         start, rows = said(index)
@@ -54,7 +53,7 @@ def swept(
 ) -> tuple[Merged, Float[Array, " k"], Array]:
     """Sweep forward and then backward over the blocks of a batch without time.
 
-    Only the filtered states are kept in between; scores are taken twice. `gathered` is given a block, its timeline, its
+    `gathered` is given a block, its timeline, its
     weighted posterior, its evidence and its expected transitions. Returns what it has gathered of all, the filtered
     states of the last row that counts, and whether numbers were too far apart for that.
     """
@@ -65,39 +64,53 @@ def swept(
     used = (jnp.max(jnp.where(seen, jnp.arange(count * block), -1)) + block) // block
 
     def at(index: Any) -> tuple[Batch, Timeline]:
-        rows = (jax.lax.dynamic_slice_in_dim(part, index * block, block) for part in line)
-        return batch.rows(index * block, block), Timeline(*rows)
+        return batch.rows(index * block, block), Timeline(*_cut(line, index * block, block))
 
-    def ahead(index: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-        alpha, incoming = carry
-        rows, here = at(index)
-        part, alpha = forward(chain, from_peak(scores(rows, here))[0], here.first, alpha)
-        return alpha, jax.lax.dynamic_update_slice_in_dim(incoming, part, index * block, 0)
-
-    nothing = jnp.zeros((count * block, *before.shape), before.dtype)
-    alpha, incoming = jax.lax.fori_loop(0, used, ahead, (before, nothing))
-
-    def back(index: Any, beta: Array, incoming: Array) -> tuple[Array, Array, Merged]:
+    def ahead(index: Array, carry: tuple[Array, _Kept]) -> tuple[Array, _Kept]:
+        alpha, kept = carry
         rows, here = at(index)
         b, peak = from_peak(scores(rows, here))
+        incoming, alpha = forward(chain, b, here.first, alpha)
+        found = (b, peak, incoming)
+        placed = (
+            jax.lax.dynamic_update_slice_in_dim(whole, part, index * block, 0)
+            for whole, part in zip(kept, found, strict=True)
+        )
+        return alpha, _Kept(*placed)
+
+    none = jnp.zeros((count * block, *before.shape), before.dtype)
+    alpha, kept = jax.lax.fori_loop(0, used, ahead, (before, _Kept(none, none[:, 0], none)))
+
+    def back(index: Any, beta: Array, kept: _Kept) -> tuple[Array, Array, Merged]:
+        rows, here = at(index)
+        b, peak, incoming = _cut(kept, index * block, block)
         future, beta = backward(chain, b, here.first, beta)
-        part = jax.lax.dynamic_slice_in_dim(incoming, index * block, block)
-        found = joined(chain, Messages(b, here.first, here.counted, part, future))
+        found = joined(chain, Messages(b, here.first, here.counted, incoming, future))
         evidence = jnp.log(found.total) + peak
         return beta, jnp.all(found.both > least(b)), gathered(rows, here, found.share, evidence, found.transitions)
 
     def further(index: Array, carry: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
         beta, sound, merged = carry
-        beta, here, found = back(used - 1 - index, beta, incoming)
+        beta, here, found = back(used - 1 - index, beta, kept)
         return beta, sound & here, merged.merge(found)
 
-    shapes = jax.eval_shape(lambda: back(0, before, nothing)[2])
-    none = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-    start = (jnp.ones_like(before), jnp.asarray(True), none)
+    shapes = jax.eval_shape(lambda: back(0, before, kept)[2])
+    nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    start = (jnp.ones_like(before), jnp.asarray(True), nothing)
     _, sound, merged = jax.lax.fori_loop(0, used, further, start)
     after = line.last + 1
-    states = jnp.where(after < used * block, incoming[jnp.minimum(after, count * block - 1)], alpha)
+    states = jnp.where(after < used * block, kept.incoming[jnp.minimum(after, count * block - 1)], alpha)
     return merged, jnp.where(after > 0, states, before), sound
+
+
+class _Kept(NamedTuple):
+    b: Float[Array, "rows k"]
+    peak: Float[Array, " rows"]
+    incoming: Float[Array, "rows k"]
+
+
+def _cut(parts: tuple[Array, ...], start: Any, rows: int) -> tuple[Array, ...]:
+    return tuple(jax.lax.dynamic_slice_in_dim(part, start, rows) for part in parts)
 
 
 def _lengthened(batch: Batch, line: Timeline, more: int) -> tuple[Batch, Timeline]:
