@@ -84,7 +84,7 @@ CASES = {
         lambda **p: kullback.LinearDynamicalSystem(**{"random_state": 0, "max_iter": 4, "tol": 0.0, "lag": 40, **p}),
         reals,
         ("score",),
-        {"n_latents": 0, "max_iter": -1, "rate": 2.0, "lag": -1, "n_init": 0, "reg_covar": -1.0},
+        {"n_latents": 0, "max_iter": -1, "rate": 2.0, "lag": -1, "n_init": 0},
     ),
 }
 

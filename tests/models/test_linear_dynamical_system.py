@@ -1,7 +1,5 @@
 """Linear dynamical systems against the dense Gaussian of whole sequences, and autodiff."""
 
-import dataclasses
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -107,22 +105,6 @@ def test_rows_that_continue_and_rows_ahead():
     np.testing.assert_allclose(statistics.log_likelihood, np.dot(counted, likelihood), rtol=1e-12)
     np.testing.assert_allclose(carried.mean, filtered.mean[9], rtol=1e-12)
     np.testing.assert_allclose(last.covariance, filtered.covariance[9], rtol=1e-12)
-
-
-@pytest.mark.parametrize("holes", [False, True])
-def test_the_width_of_points_moves_the_states(holes):
-    model, values, observed, inputs, weight = case(2, holes)
-    width, carry = 0.3, CARRY if holes else None
-    steps = Steps(np.isin(np.arange(ROWS), STARTS[1:] if holes else STARTS), None, inputs)
-    batch = eqx.tree_at(lambda b: b.steps, batch_of(values, observed, inputs, weight, width=width), steps)
-    found = quick(lambda m, b, c: m.expected_statistics(b, c)[0])(model, batch, carry)
-    plain = DenseStatistics(model)
-    for k, length in enumerate(LENGTHS):
-        joint = dense(model, length, cut(inputs, k), carry if k == 0 else None)
-        _, given, gain = joint.given(cut(values, k), cut(observed, k))
-        wide = dataclasses.replace(given, covariance=given.covariance + width * gain @ gain.T)
-        plain.add(wide, length, weight[k], cut(inputs, k))
-    assert_statistics(found, plain)
 
 
 def test_own_statistics_are_those_of_the_dense_gaussian():

@@ -162,8 +162,8 @@ def _check_alike(fitted: list[Any], n_components: int | None) -> None:
         columns = getattr(first, "n_features_in_", None)
         if None not in (columns, getattr(other, "n_features_in_", None)) and other.n_features_in_ != columns:
             raise ValueError(
-                f"fitted[{place}] has {other.n_features_in_} features, fitted[0] has {columns}: only models of the same "
-                "columns can be combined."
+                f"fitted[{place}] has {other.n_features_in_} features, fitted[0] has {columns}: only models of the "
+                "same columns can be combined."
             )
         kind = getattr(other, "covariance_type", None)
         if kind != getattr(first, "covariance_type", None):

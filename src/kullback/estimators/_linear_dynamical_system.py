@@ -13,11 +13,12 @@ from sklearn.utils._param_validation import Interval
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._sequence_estimator import SequenceEstimator
 from kullback.estimators._sequences import Sequences
-from kullback.estimators._system_start import PARAMETERS, started_system
+from kullback.estimators._system_start import started_system
 from kullback.families import Batch
 from kullback.learning import sized_jit
 from kullback.models import LinearDynamicalSystem as Model
 from kullback.models import States
+from kullback.models._linear_parameters import PARAMETERS
 
 
 class Forecast(NamedTuple):
@@ -49,8 +50,6 @@ class LinearDynamicalSystem(SequenceEstimator):
     n_init : int
         How many starts there are; the best is kept. The first comes from subspace identification, the others from it
         with noise.
-    reg_covar : float
-        The variance of a data point itself: it keeps the noise of the outputs above it.
     warm_start : bool
         Whether `fit` begins with the attributes_ as they are, from the last fit or set by hand.
     random_state : int, RandomState or None
@@ -94,7 +93,6 @@ class LinearDynamicalSystem(SequenceEstimator):
         "tol": [Interval(Real, 0.0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
-        "reg_covar": [Interval(Real, 0.0, None, closed="left")],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -111,7 +109,6 @@ class LinearDynamicalSystem(SequenceEstimator):
         tol: float = 1e-5,
         max_iter: int = 200,
         n_init: int = 1,
-        reg_covar: float = 1e-6,
         warm_start: bool = False,
         random_state: Any = None,
         verbose: int = 0,
@@ -124,7 +121,6 @@ class LinearDynamicalSystem(SequenceEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init
-        self.reg_covar = reg_covar
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
@@ -339,7 +335,7 @@ class LinearDynamicalSystem(SequenceEstimator):
 
     @property
     def _width(self) -> float:
-        return self.reg_covar
+        return 0.0
 
     @property
     def _carry_names(self) -> tuple[str, ...]:

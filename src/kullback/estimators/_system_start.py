@@ -6,19 +6,7 @@ import numpy as np
 
 from kullback.estimators._sequences import Sequences
 from kullback.models import LinearDynamicalSystem, subspace_start
-
-#: The parameters of a system, in the order of its constructor.
-PARAMETERS = (
-    "transition",
-    "observation",
-    "transition_noise",
-    "observation_noise",
-    "initial_mean",
-    "initial_covariance",
-    "input_transition",
-    "input_observation",
-    "offset",
-)
+from kullback.models._linear_parameters import PARAMETERS
 
 
 def started_system(

@@ -9,9 +9,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from kullback.families import Batch, ClosedFormModel, Extent, Numeric, Steps
-from kullback.families._check import check_covariance, check_finite
-from kullback.families._linalg import apply, outer, whiten, whitener
-from kullback.families._types import as_parameter, is_concrete
+from kullback.families._linalg import apply, outer, whiten
+from kullback.families._types import as_parameter
 from kullback.models._factor_rows import LOG_TWO_PI
 from kullback.models._kalman import (
     Dynamics,
@@ -25,8 +24,11 @@ from kullback.models._kalman import (
     times,
     turned,
 )
-from kullback.models._linear_paths import Line, filtered, forward, known, last_state, log_likelihoods, smoothed, unseen
+from kullback.models._linear_basis import basis_towards, observability
+from kullback.models._linear_parameters import PARAMETERS, check_parameters
+from kullback.models._linear_paths import Line, filtered, known, last_state, log_likelihoods, smoothed, unseen
 from kullback.models._linear_statistics import (
+    Inside,
     LinearStatistics,
     Regression,
     between_inputs,
@@ -36,21 +38,7 @@ from kullback.models._linear_statistics import (
     regress,
     regression_cost,
 )
-from kullback.models._observed_rows import Missing, Outputs, independent_outputs, information, missing_given_rest
-from kullback.models._smeared import Smear, smeared
-
-#: What can be held fixed.
-PARAMETERS = (
-    "transition",
-    "observation",
-    "transition_noise",
-    "observation_noise",
-    "initial_mean",
-    "initial_covariance",
-    "input_transition",
-    "input_observation",
-    "offset",
-)
+from kullback.models._observed_rows import Outputs, independent_outputs, missing_given_rest
 
 
 class LinearDynamicalSystem(ClosedFormModel):
@@ -103,7 +91,7 @@ class LinearDynamicalSystem(ClosedFormModel):
             )
         )
         arrays = {name: as_parameter(value) for name, value in given.items() if value is not None}
-        _check(arrays)
+        check_parameters(arrays)
         for name in PARAMETERS:
             setattr(self, name, arrays.get(name))
         self.fixed = tuple(fixed)
@@ -217,7 +205,8 @@ class LinearDynamicalSystem(ClosedFormModel):
     def expected_statistics(self, batch: Batch, carry: States | None = None) -> tuple[LinearStatistics, States]:
         """Return the moments of states, inputs and rows, and the filtered state of the last row that counts.
 
-        What is missing of a row, the system expects, given the states and the rest of the row.
+        What is missing of a row, the system expects, given the states and the rest of the row. The width of points is
+        for families: it does not enter here.
         """
         line = self._line(batch.steps, batch.weight, carry)
         away, values, observed = self._away(batch, line)
@@ -225,41 +214,22 @@ class LinearDynamicalSystem(ClosedFormModel):
         found = known(self._dynamics, line, outputs)
         total = jnp.sum(jnp.where(line.counted > 0, line.counted * found.log_likelihood, 0))
         (n, q), dtype = self.observation.shape, away.dtype
-        rest, inside = None, Smear(found.sums, jnp.zeros((n, q), dtype), jnp.zeros((n, n), dtype))
+        inside = Inside(found.sums, jnp.zeros((n, q), dtype), jnp.zeros((n, n), dtype))
         if observed is not None and found.covariance is not None:
             rest = missing_given_rest(jnp.asarray(self.observation), jnp.asarray(self.observation_noise), observed)
             filled = apply(rest.from_values, jnp.where(observed, values, 0)) + apply(rest.from_state, found.mean)
             away = jnp.where(observed, away, filled + (away - values))
             moving = times(rest.from_state, found.covariance)
             late = times(moving, turned(rest.from_state)) + rest.noise
-            inside = Smear(found.sums, *(jnp.tensordot(line.counted, part, axes=1) for part in (moving, late)))
-        width = jnp.asarray(batch.width, dtype)
-        wider = jax.lax.cond(
-            width > 0,
-            lambda: jax.tree.map(lambda a, b: a + width * b, inside, self._smeared(line, outputs, observed, rest)),
-            lambda: inside,
-        )
-        return self._statistics(line, found.mean, found.before, wider, away, total), found.carry
-
-    def _smeared(self, line: Line, outputs: Outputs, observed: Any, rest: Missing | None) -> Smear:
-        """Return what points of width 1 add to the moments."""
-        (n, q), rows, dtype = self.observation.shape, line.start.shape[0], self.transition.dtype
-        seen = jnp.ones((rows, n), dtype) if observed is None else observed.astype(dtype)
-        seeing = information(jnp.asarray(self.observation), jnp.asarray(self.observation_noise), observed)
-        filling = seen[:, :, None] * jnp.eye(n, dtype=dtype)
-        from_state = jnp.zeros((rows, n, q), dtype)
-        if rest is not None:
-            filling, from_state = filling + rest.from_values, rest.from_state
-        onward = forward(self._dynamics, line, outputs)
-        seeing = jnp.broadcast_to(seeing, (rows, q, n))
-        return smeared(self._dynamics, line, onward, seeing, filling, from_state)
+            inside = Inside(found.sums, *(jnp.tensordot(line.counted, part, axes=1) for part in (moving, late)))
+        return self._statistics(line, found.mean, found.before, inside, away, total), found.carry
 
     def _statistics(
         self,
         line: Line,
         mean: Float[Array, "rows q"],
         before: Float[Array, " q"],
-        inside: Smear,
+        inside: Inside,
         away: Float[Array, "rows n"],
         log_likelihood: Any = 0,
     ) -> LinearStatistics:
@@ -292,7 +262,7 @@ class LinearDynamicalSystem(ClosedFormModel):
         late = c @ sums.every @ c.T + mass * jnp.asarray(self.observation_noise)
         away = mean @ c.T + self._pushed(line.inputs)
         before = (line.before or self._dynamics.initial).mean
-        return self._statistics(line, mean, before, Smear(sums, c @ sums.every, late), away)
+        return self._statistics(line, mean, before, Inside(sums, c @ sums.every, late), away)
 
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
         """Draw the first points of sequences, where inputs are 0."""
@@ -445,19 +415,13 @@ class LinearDynamicalSystem(ClosedFormModel):
                 f"observation has shapes {self.observation.shape} and {reference.observation.shape}: states can only "
                 "be lined up with those of a system with as many outputs and states."
             )
-        shown, target = (model._observability(reference.observation_noise) for model in (self, reference))
-        q = shown.shape[1]
-        basis = jnp.eye(q, dtype=shown.dtype) + jnp.linalg.pinv(target) @ (shown - target)
-        if is_concrete(basis) and np.linalg.matrix_rank(np.asarray(basis)) < q:
-            raise ValueError("the outputs of this system do not show its states: they cannot be lined up.")
-        return self.changed_basis(basis)
-
-    def _observability(self, noise: Float[Numeric, "n n"]) -> Float[Array, "k q"]:
-        block, rows = whitener(jnp.asarray(noise)) @ jnp.asarray(self.observation), []
-        for _ in range(self.transition.shape[0]):
-            rows.append(block)
-            block = block @ jnp.asarray(self.transition)
-        return jnp.concatenate(rows)
+        noise = reference.observation_noise
+        return self.changed_basis(
+            basis_towards(
+                observability(self.transition, self.observation, noise),
+                observability(reference.transition, reference.observation, noise),
+            )
+        )
 
 
 def _gaussian_energy(away: Float[Array, "rows n"], covariance: Float[Array, "n n"]) -> Float[Array, " rows"]:
@@ -475,23 +439,3 @@ def _joined(first: Array, inputs: Array | None, last: Array) -> Float[Array, "ro
 
 def _columns(inputs: Numeric | None) -> int:
     return 0 if inputs is None else inputs.shape[-1]
-
-
-def _check(given: dict[str, Numeric]) -> None:
-    """Raise unless the parameters fit together; say which of them does not."""
-    for name in ("transition", "observation"):
-        if given[name].ndim != 2:
-            raise ValueError(f"{name} has shape {given[name].shape}: it must be a matrix.")
-    n, q = given["observation"].shape
-    inputs = given.get("input_transition", given.get("input_observation"))
-    m = inputs.shape[-1] if inputs is not None and inputs.ndim == 2 else 1
-    shapes = dict(zip(PARAMETERS, ((q, q), (n, q), (q, q), (n, n), (q,), (q, q), (q, m), (n, m), (n,)), strict=True))
-    for name, value in given.items():
-        if value.shape != shapes[name]:
-            raise ValueError(
-                f"{name} has shape {value.shape}: with {q} states and {n} outputs, as observation has, "
-                f"it must be {shapes[name]}."
-            )
-        check_finite(name, value)
-    for name in ("transition_noise", "observation_noise", "initial_covariance"):
-        check_covariance(name, given[name])

@@ -130,6 +130,14 @@ def _inverse(matrix: Float[Array, "p p"]) -> Float[Array, "p p"]:
     return inverse * scale[:, None] * scale
 
 
+class Inside(NamedTuple):
+    """Summed covariances of what is not known of each row: of the states, of v with h, and of v."""
+
+    sums: Sums
+    cross: Float[Array, "n q"]
+    late: Float[Array, "n n"]
+
+
 def positive_definite(matrix: Float[Array, "n n"], variance: Float[Array, " n"]) -> Float[Array, "n n"]:
     """Return the covariance, symmetric. Where no digits of one are left, its diagonal is longer by ε^(2/3)·variance."""
     matrix = 0.5 * (matrix + matrix.T)

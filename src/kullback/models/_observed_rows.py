@@ -47,16 +47,6 @@ def _of_what_is_seen(noise: Float[Array, "n n"], observed: Bool[Array, "rows n"]
     return jnp.where(both, noise, jnp.eye(noise.shape[-1], dtype=noise.dtype))
 
 
-def information(
-    observation: Float[Array, "n q"], noise: Float[Array, "n n"], observed: Bool[Array, "rows n"] | None
-) -> Float[Array, "... q n"]:
-    """Return CᵀR⁻¹ over what is observed of each row, 0 elsewhere."""
-    if observed is None:
-        return observation.T @ gram(whitener(noise))
-    there = observed.astype(noise.dtype)
-    return observation.T @ (gram(whitener(_of_what_is_seen(noise, observed))) * there[:, :, None] * there[:, None, :])
-
-
 class Missing(NamedTuple):
     """What is missing of a row given h and the rest: N(from_values·v + from_state·h, noise), 0 where it is observed."""
 
