@@ -19,7 +19,7 @@ def observability(transition: Numeric, observation: Numeric, noise: Numeric) -> 
 
 
 def basis_towards(shown: Float[Array, "k q"], target: Float[Array, "k q"]) -> Float[Array, "q q"]:
-    """Return the T for which target·T is nearest to what is shown; where the target shows nothing, T changes nothing."""
+    """Return the T for which target·T is nearest to what is shown; what the target does not show, it leaves."""
     q = shown.shape[1]
     basis = jnp.eye(q, dtype=shown.dtype) + jnp.linalg.pinv(target) @ (shown - target)
     if is_concrete(basis) and np.linalg.matrix_rank(np.asarray(basis)) < q:
