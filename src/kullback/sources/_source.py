@@ -12,12 +12,10 @@ class Source(abc.ABC):
 
     `position` says what has been handed out: a JSON-able value. A source that is opened anew on the same data and told
     to `resume` from it hands out the same batches as the first would have, from there on. `names` are those of the
-    columns, or None where they have none. `codes` has the categories of each column that held words, by name: an entry
-    is the place of its word there. What comes after may only use these words.
+    columns, or None where they have none.
     """
 
     names: list[str] | None
-    codes: dict[str, list[str]]
 
     @abc.abstractmethod
     def __iter__(self) -> Iterator[np.ndarray]:
@@ -31,6 +29,14 @@ class Source(abc.ABC):
     @abc.abstractmethod
     def resume(self, position: Any) -> None:
         """Go to a position that a source of the same data had."""
+
+    @property
+    @abc.abstractmethod
+    def codes(self) -> dict[str, list[str]]:
+        """The words of each column that holds words, by name: an entry is the place of its word there.
+
+        They stand in the order in which they first came. A source that was opened with `codes` knows no others.
+        """
 
     @property
     @abc.abstractmethod

@@ -1,0 +1,67 @@
+"""Pieces of all sizes become batches of one size, each with the place after it."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kullback.sources._bad_row import Tally
+from kullback.sources._columns import Columns
+from kullback.sources._part import Part
+
+
+class Mark(NamedTuple):
+    """A place between two rows: `taken` rows after the beginning `at` of a piece of the part number `part`.
+
+    `rows` are the good ones until then, `bad` the others, and `words` says how many words of each column were known.
+    """
+
+    part: int
+    name: str
+    at: dict[str, Any]
+    taken: int
+    rows: int
+    bad: int
+    words: dict[str, int]
+
+
+class Batch(NamedTuple):
+    """Rows and the place after them. Without rows it only says that this place is reached."""
+
+    values: np.ndarray
+    mark: Any
+
+
+#: A part, its number, and where in it to begin.
+Begun = tuple[int, Part, dict[str, Any]]
+
+
+def batches(parts: Iterable[Begun], columns: Columns, size: int, tally: Tally, rows: int) -> Iterator[Batch | None]:
+    """Yield batches of `size` rows, and a last one that may be shorter; None when nothing came yet."""
+    full, filled, mark = np.empty((size, len(columns))), 0, None
+    for number, part, start in parts:
+        for piece in part.pieces(columns, start):
+            if piece is None:
+                yield None
+                continue
+            place = max(start.get("row", 0) - piece.at["row"], 0)
+            while place < len(piece):
+                taken = min(size - filled, len(piece) - place)
+                here = full[filled : filled + taken]
+                bad = {row - place: what for row, what in piece.bad.items() if place <= row < place + taken}
+                good = columns.fill(here, _rows(piece.table, place, taken), bad)
+                for row in sorted(bad):
+                    tally.add(piece.where(place + row), bad[row])
+                if bad:
+                    here[: len(good)] = good
+                place, filled, rows = place + taken, filled + len(good), rows + len(good)
+                mark = Mark(number, part.name, piece.at, place, rows, tally.count, columns.codes.sizes())
+                if filled == size:
+                    yield Batch(full, mark)
+                    full, filled = np.empty((size, len(columns))), 0
+    if mark is not None:
+        yield Batch(full[:filled], mark)
+
+
+def _rows(table: Any, place: int, count: int) -> Any:
+    return table[place : place + count] if isinstance(table, np.ndarray) else table.slice(place, count)

@@ -1,0 +1,27 @@
+"""Rows of text one by one: slow, but it says of each what is wrong with it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kullback.sources._entries import number, shown, word
+
+
+def careful_table(rows: Sequence[list[Any] | str], labels: list[str], kinds: list[str]) -> tuple[Any, dict[int, str]]:
+    """Return rows of entries as a RecordBatch, and what is wrong with some of them.
+
+    A row that is a string is bad already: it says why.
+    """
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    bad = {place: row for place, row in enumerate(rows) if isinstance(row, str)}
+    columns = []
+    for place, (label, kind) in enumerate(zip(labels, kinds, strict=True)):
+        meaning, expected = (word, "word") if kind == "words" else (number, "number")
+        entries: list[Any] = []
+        for at, row in enumerate(rows):
+            value = None if isinstance(row, str) else meaning(row[place])
+            entries.append(value)
+            if value is None:
+                bad.setdefault(at, f"column {label!r} is {shown(row[place])}, which is no {expected}")
+        columns.append(pa.array(entries, pa.string() if kind == "words" else pa.float64()))
+    return pa.RecordBatch.from_arrays(columns, names=[str(place) for place in range(len(labels))]), bad

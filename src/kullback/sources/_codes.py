@@ -1,0 +1,64 @@
+"""Words as numbers: each is its place in a list of all of them."""
+
+from typing import Any
+
+import numpy as np
+
+from kullback.sources._entries import word
+
+#: More different words than this in one column are no categories.
+MOST = 10_000
+
+
+class Codes:
+    """The words of some columns, by label. New ones are added in the order in which they come, unless `closed`."""
+
+    def __init__(self, words: dict[str, list[str]], closed: bool):
+        self.closed = closed
+        self.words = {label: list(known) for label, known in words.items()}
+        self._places = {label: {each: place for place, each in enumerate(known)} for label, known in words.items()}
+
+    def sizes(self) -> dict[str, int]:
+        """Return how many words of each column are known."""
+        return {label: len(known) for label, known in self.words.items()}
+
+    def strange(self, label: str, entries: Any) -> dict[int, str]:
+        """Return the rows whose word is not known, and the word, where only known ones may come."""
+        if not self.closed:
+            return {}
+        index, found = _encoded(entries)
+        places = self._places[label]
+        new = [place for place, each in enumerate(found) if each and each not in places]
+        if not new:
+            return {}
+        return {int(row): found[index[row]] for row in np.flatnonzero(np.isin(index, new))}
+
+    def numbers(self, label: str, entries: Any) -> np.ndarray:
+        """Return the places of the words of an Arrow array, NaN for those that are missing; new words are added."""
+        index, found = _encoded(entries)
+        places, known = self._places[label], self.words[label]
+        codes = np.full(len(found) + 1, np.nan)  # the last one, -1, is for what is missing
+        for at, each in enumerate(found):
+            if not each:
+                continue
+            if each not in places:
+                places[each] = len(known)
+                known.append(each)
+                if len(known) > MOST:
+                    raise ValueError(
+                        f"Column {label!r} holds more than {MOST:,} different words: these are no categories; leave "
+                        f"it out (columns)."
+                    )
+            codes[at] = places[each]
+        return codes[index]
+
+
+def _encoded(entries: Any) -> tuple[np.ndarray, list[str]]:
+    """Return an Arrow array as places in a list of its words; -1 for null."""
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    if not pa.types.is_string(entries.type):
+        entries = entries.cast(pa.string())
+    encoded = entries.dictionary_encode()
+    index = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return index, [word(each) or "" for each in encoded.dictionary.to_pylist()]

@@ -1,0 +1,145 @@
+"""Which columns are kept, and how their entries become numbers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kullback.sources._codes import Codes
+
+_KINDS = ("number", "truth", "words")
+
+
+class Columns:
+    """The chosen columns, in their order: names or places, and which of them hold words.
+
+    They are chosen from the names and kinds of the first part; all others must have them too. `label` is what a column
+    is called in messages and in `codes`: its name, or its place where it has none.
+    """
+
+    def __init__(
+        self,
+        asked: Sequence[str | int] | None,
+        names: list[str] | None,
+        kinds: list[str],
+        codes: dict[str, list[str]] | None,
+        origin: str,
+    ):
+        self.width = len(kinds)
+        if names is not None and len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"{origin} has two columns with the name {twice!r}.")
+        chosen = range(len(kinds)) if asked is None else [_place(each, names, len(kinds), origin) for each in asked]
+        self.taken = list(chosen)
+        if len(set(self.taken)) < len(self.taken) or not self.taken:
+            raise ValueError(f"columns is {list(asked or [])!r}: it must name one column or more, each once.")
+        self.names = None if names is None else [names[place] for place in self.taken]
+        self.labels = self.names or [str(place) for place in self.taken]
+        self.kinds = [kinds[place] for place in self.taken]
+        if codes is not None:
+            strangers = [label for label in codes if label not in self.labels]
+            if strangers:
+                raise ValueError(f"{origin} has no column {strangers[0]!r}, whose words are in codes.")
+            self.kinds = [
+                "words" if label in codes else "number" if kind == "words" else kind
+                for label, kind in zip(self.labels, self.kinds, strict=True)
+            ]
+        self._refuse(origin)
+        words: dict[str, list[str]] = {label: [] for _, label in self._words()}
+        self.codes = Codes(words if codes is None else codes, closed=codes is not None)
+
+    def __len__(self) -> int:
+        return len(self.taken)
+
+    def _refuse(self, origin: str) -> None:
+        for label, kind in zip(self.labels, self.kinds, strict=True):
+            if kind not in _KINDS:
+                raise ValueError(
+                    f"{origin}: column {label!r} holds {kind}, and a model learns from numbers and words: turn it into "
+                    f"numbers, or leave it out (columns)."
+                )
+
+    def recall(self, words: dict[str, list[str]]) -> None:
+        """Know the words that were known at some position; no others where `codes` were given."""
+        if not self.codes.closed:
+            kinds = zip(self.labels, self.kinds, strict=True)
+            self.kinds = ["words" if label in words else "number" if k == "words" else k for label, k in kinds]
+            self.codes = Codes(words, closed=False)
+
+    def places(self, name: str, names: list[str] | None, width: int) -> list[int]:
+        """Return where the columns are in another part."""
+        if (names is None) != (self.names is None) or (names is None and width != self.width):
+            had = f"{self.width} columns without names" if self.names is None else "names"
+            raise ValueError(f"{name} has {width} columns{'' if names else ' without names'}, not {had} as before.")
+        wanted: Sequence[str | int] = self.taken if self.names is None else self.names
+        return [_place(each, names, width, name) for each in wanted]
+
+    def typed_places(self, name: str, names: list[str] | None, kinds: list[str]) -> list[int]:
+        """Return the same where the part says what its columns hold."""
+        places = self.places(name, names, len(kinds))
+        for place, label, kind in zip(places, self.labels, self.kinds, strict=True):
+            if (kinds[place] == "words") != (kind == "words") or kinds[place] not in _KINDS:
+                expected = "words" if kind == "words" else "numbers"
+                raise ValueError(f"{name}: column {label!r} holds {_plural(kinds[place])}, not {expected}.")
+        return places
+
+    def fill(self, out: np.ndarray, table: Any, bad: dict[int, str]) -> np.ndarray:
+        """Write the rows of a table to `out` as numbers, without the bad ones; return those that are good.
+
+        What is infinite, or a word that is not known, is added to `bad`.
+        """
+        if isinstance(table, np.ndarray):
+            out[:] = table
+        else:
+            self._fill_numbers(out, table)
+            for place, label in self._words():
+                for row, each in self.codes.strange(label, table.column(place)).items():
+                    bad.setdefault(row, f"column {label!r} is {each!r}, a word that was not there when codes were made")
+        with np.errstate(over="ignore", invalid="ignore"):
+            plain = np.isfinite(np.sum(out))  # nothing is missing or infinite: nearly always
+        if not plain:
+            for row, place in np.argwhere(np.isinf(out)).tolist():
+                bad.setdefault(row, f"column {self.labels[place]!r} is infinite")
+        if bad:
+            keep = np.ones(len(out), bool)
+            keep[list(bad)] = False
+            out = out[keep]
+            table = table if isinstance(table, np.ndarray) else table.take(np.flatnonzero(keep))
+        if not isinstance(table, np.ndarray):
+            for place, label in self._words():  # only now: a bad row has no say
+                out[:, place] = self.codes.numbers(label, table.column(place))
+        return out
+
+    def _words(self) -> list[tuple[int, str]]:
+        return [(place, label) for place, label in enumerate(self.labels) if self.kinds[place] == "words"]
+
+    def _fill_numbers(self, out: np.ndarray, table: Any) -> None:
+        import pyarrow as pa  # type: ignore[import-untyped]
+
+        double = pa.float64()
+        for place, kind in enumerate(self.kinds):
+            if kind == "words":
+                out[:, place] = 0
+                continue
+            column = table.column(place)
+            if column.type != double:
+                column = column.cast(double, safe=False)
+            out[:, place] = column.to_numpy(zero_copy_only=False)
+
+
+def _plural(kind: str) -> str:
+    return {"number": "numbers", "truth": "true and false"}.get(kind, kind)
+
+
+def _place(each: str | int, names: list[str] | None, width: int, origin: str) -> int:
+    """Return the place of a column that is asked for by name or place."""
+    if isinstance(each, str):
+        if names is None:
+            raise ValueError(f"{origin} has no names of columns: ask for {each!r} by its place.")
+        if each not in names:
+            some = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+            raise ValueError(f"{origin} has no column {each!r}; it has {some}.")
+        return names.index(each)
+    if not 0 <= each < width:
+        raise ValueError(f"{origin} has no column {each}: its {width} columns are counted from 0.")
+    return int(each)

@@ -1,0 +1,105 @@
+"""One function that opens everything data can come from."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kullback.sources._columns import Columns
+from kullback.sources._files import file_part, listed_files, stream_part
+from kullback.sources._part import Part
+from kullback.sources._source import Source
+from kullback.sources._supply import Flowing, Listed, Piped, Supply
+from kullback.sources._table_source import TableSource
+from kullback.sources._typed import table_part
+
+
+def open_source(
+    data: Any,
+    *,
+    format: str | None = None,
+    columns: Sequence[str | int] | None = None,
+    batch_rows: int = 4096,
+    shuffle: int = 0,
+    seed: int = 0,
+    skip_bad: bool = False,
+    max_bad: int = 1000,
+    codes: dict[str, list[str]] | None = None,
+    header: bool = True,
+    ahead: int = 2,
+) -> Source:
+    """Open data as batches of `batch_rows` rows of 64-bit numbers, whatever it is kept in.
+
+    Parameters
+    ----------
+    data : array, table, path, list of paths, "-", open binary file, or iterable of tables
+        Arrays and memory maps; pandas, polars and pyarrow tables; Dask arrays and frames, block by block; a file, a
+        glob, or a directory, whose files are taken in the order of their names; "-" is standard input.
+    format : {"csv", "tsv", "jsonl", "parquet", "arrow", "npy", "npz"} or None
+        None goes by the suffixes of files. Streams need "csv", "tsv" or "jsonl".
+    columns : list of names or places, or None
+        What to keep, in this order; None keeps all.
+    batch_rows : int
+        Rows of each batch. Only the last one of all may have fewer.
+    shuffle : int
+        Rows that wait in a reservoir, from which batches are drawn at random: for files that are sorted. 0 keeps the
+        order.
+    seed : int
+        Where the random numbers of `shuffle` begin.
+    skip_bad : bool
+        Whether to leave out rows that cannot be used, and to log them, instead of raising `BadRow`.
+    max_bad : int
+        How many rows may be left out.
+    codes : dict of lists of words, by column, or None
+        Which columns hold words, and which words there may be: `codes` of another source. None finds them.
+    header : bool
+        Whether the first line of CSV has the names of columns.
+    ahead : int
+        Batches that a thread reads before they are asked for. 0 reads without a thread.
+
+    Returns
+    -------
+    Source
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> source = open_source(np.arange(10).reshape(5, 2), batch_rows=2)
+    >>> [len(batch) for batch in source]
+    [2, 2, 1]
+
+    """
+    for name, value, least in (("batch_rows", batch_rows, 1), ("shuffle", shuffle, 0), ("ahead", ahead, 0)):
+        if not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name} is {value!r}: it must be an integer, {least} or more.")
+    supply, in_memory = _supplied(data, format, header, int(batch_rows))
+    look = supply.first.look() if supply.first is not None else None
+    origin = supply.first.name if supply.first is not None else "data"
+    chosen = Columns(columns, look.names if look else None, look.kinds if look else ["number"], codes, origin)
+    return TableSource(supply, chosen, int(batch_rows), skip_bad, max_bad, 0 if in_memory else int(ahead))
+
+
+def _supplied(data: Any, format: str | None, header: bool, batch_rows: int) -> tuple[Supply, bool]:
+    """Return where the parts come from, and whether they are in memory already."""
+    if isinstance(data, str) and data == "-":
+        return Piped(stream_part(sys.stdin.buffer, "standard input", format, header, batch_rows)), False
+    if isinstance(data, str | Path):
+        return _filed([data], format, header), False
+    if hasattr(data, "read"):
+        name = str(getattr(data, "name", "the open file"))
+        return Piped(stream_part(data, name, format, header, batch_rows)), False
+    part = table_part(data, "data")
+    if part is not None:
+        return Listed([part]), not isinstance(data, np.memmap)
+    if isinstance(data, list | tuple) and data and all(isinstance(each, str | Path) for each in data):
+        return _filed(data, format, header), False
+    if isinstance(data, Iterable) and not isinstance(data, dict | bytes):
+        return Flowing(data), False
+    raise ValueError(f"data is a {type(data).__name__}: it must be a table, a path, '-', or an iterable of tables.")
+
+
+def _filed(paths: Sequence[str | Path], format: str | None, header: bool) -> Listed:
+    parts: list[Part] = [file_part(path, format, header) for path in listed_files(paths, format)]
+    return Listed(parts)

@@ -1,0 +1,71 @@
+"""A file, a table or a stream, as one of the parts that a source is made of."""
+
+import abc
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kullback.sources._columns import Columns
+
+#: Rows of a typed file that are read at once.
+PIECE = 65_536
+
+
+class Look(NamedTuple):
+    """What the beginning of a part says of its columns: their names, if they have any, and what they hold.
+
+    A kind is "number", "truth" or "words"; everything else is the name of something that no column may hold.
+    """
+
+    names: list[str] | None
+    kinds: list[str]
+
+
+class Piece(NamedTuple):
+    """Some rows of a part, with the columns that were chosen.
+
+    `at` says where it begins: `row` is the number of rows before it, the rest is what helps to find it again. `bad` has
+    the rows that are known to be bad, and what is wrong with them; `where` names the place of a row.
+    """
+
+    table: Any  # np.ndarray of two axes, or a pyarrow.RecordBatch
+    at: dict[str, Any]
+    bad: dict[int, str]
+    where: Callable[[int], str]
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+class Part(abc.ABC):
+    """One file or table."""
+
+    name: str
+
+    @abc.abstractmethod
+    def look(self) -> Look:
+        """Return what the columns are."""
+
+    @abc.abstractmethod
+    def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
+        """Yield what there is from the place `at` on, beginning there or before. None says that nothing came yet."""
+
+    @property
+    @abc.abstractmethod
+    def rows(self) -> int | None:
+        """How many rows there are, where that is known."""
+
+
+def by_row(name: str, first: int) -> Callable[[int], str]:
+    """Return what names the rows of a piece that begins with row `first`."""
+    return lambda row: f"{name}, row {first + row:,} (the first is row 0)"
+
+
+def as_matrix(array: Any, name: str) -> np.ndarray:
+    """Return an array of numbers as one with two axes."""
+    if array.dtype.hasobject or array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} is an array of {array.dtype}, and not of numbers.")
+    if array.ndim not in (1, 2):
+        raise ValueError(f"{name} has the shape {array.shape}, and a table has rows and columns.")
+    return array[:, None] if array.ndim == 1 else array

@@ -1,0 +1,141 @@
+"""The parts of a source, one after the other, and what its positions look like."""
+
+import abc
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from kullback.sources._batches import Begun, Mark
+from kullback.sources._part import Part
+from kullback.sources._typed import table_part
+
+
+class Supply(abc.ABC):
+    """Where parts come from."""
+
+    first: Part | None  # which says what the columns are
+
+    @abc.abstractmethod
+    def position(self, mark: Mark) -> dict[str, Any]:
+        """Return a place as JSON-able values."""
+
+    @abc.abstractmethod
+    def begin(self, position: dict[str, Any]) -> Iterator[Begun]:
+        """Yield the parts from a position on."""
+
+    @property
+    @abc.abstractmethod
+    def rows(self) -> int | None:
+        """How many rows there are, where that is known."""
+
+
+class Listed(Supply):
+    """Files, arrays and other parts that can be opened again. A position is a row of one of them."""
+
+    def __init__(self, parts: list[Part]):
+        self.parts, self.first = parts, parts[0]
+
+    def position(self, mark: Mark) -> dict[str, Any]:
+        """Return the number of the part and the row in it, with what helps to find it."""
+        finder = {"skip": mark.taken} if "byte" in mark.at else {}
+        row = mark.at["row"] + mark.taken
+        return {"file": mark.part, "name": Path(mark.name).name, **mark.at, **finder, "row": row}
+
+    def begin(self, position: dict[str, Any]) -> Iterator[Begun]:
+        """Yield the part in which the position is, and those after it."""
+        first = position.get("file", 0)
+        names = [Path(part.name).name for part in self.parts]
+        if "name" in position and names[first : first + 1] != [position["name"]]:
+            raise ValueError(
+                f"The position is in {position['name']!r}, which was file {first} (the first is file 0) and is not any "
+                f"more: the files are others than before."
+            )
+        return self._from(first, position)
+
+    def _from(self, first: int, position: dict[str, Any]) -> Iterator[Begun]:
+        for number, part in enumerate(self.parts[first:], first):
+            yield number, part, position if number == first else {}
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows all parts have together."""
+        total = 0
+        for part in self.parts:
+            count = part.rows
+            if count is None:
+                return None
+            total += count
+        return total
+
+
+class Flowing(Supply):
+    """An iterable of tables. A position is a number of rows, which are gone through again."""
+
+    def __init__(self, tables: Iterable[Any]):
+        self._tables = tables
+        self._iterator: Iterator[Any] | None = iter(tables)
+        self._head = next(self._iterator, None)
+        self.first = None if self._head is None else _as_part(self._head, 0)
+        self._once = self._iterator is tables
+
+    def position(self, mark: Mark) -> dict[str, Any]:
+        """Return how many rows have come."""
+        return {"rows": mark.rows + mark.bad}
+
+    def begin(self, position: dict[str, Any]) -> Iterator[Begun]:
+        """Yield tables, without the rows before the position."""
+        if self._iterator is None and self._once:
+            raise ValueError("An iterator cannot be gone through again: open a new source.")
+        return self._from(position.get("rows", 0))
+
+    def _from(self, skip: int) -> Iterator[Begun]:
+        coming = iter(self._tables) if self._iterator is None else self._iterator
+        head, self._head = self._head, None
+        self._iterator = None
+        for number, table in enumerate(_with(head, coming)):
+            part = _as_part(table, number)
+            count = part.rows or 0
+            if count > skip:
+                yield number, part, {"row": skip}
+            skip = max(skip - count, 0)
+
+    @property
+    def rows(self) -> int | None:
+        """Nobody knows."""
+        return None
+
+
+class Piped(Supply):
+    """One stream that cannot be read again. A position says how many rows have come; going on means reading on."""
+
+    def __init__(self, part: Part):
+        self.first, self._part, self._begun = part, part, False
+
+    def position(self, mark: Mark) -> dict[str, Any]:
+        """Return how many rows have come."""
+        return {"rows": mark.rows + mark.bad}
+
+    def begin(self, position: dict[str, Any]) -> Iterator[Begun]:
+        """Yield the stream as it is: what was before the position has gone by."""
+        if self._begun:
+            raise ValueError(f"{self._part.name} cannot be read again: open a new source.")
+        self._begun = True
+        yield 0, self._part, {}
+
+    @property
+    def rows(self) -> int | None:
+        """Nobody knows."""
+        return None
+
+
+def _with(head: Any, tables: Iterator[Any]) -> Iterator[Any]:
+    if head is not None:
+        yield head
+    yield from tables
+
+
+def _as_part(table: Any, number: int) -> Part:
+    part = table_part(table, f"table {number}")
+    if part is None:
+        raise ValueError(f"data holds a {type(table).__name__}: it must hold tables, such as arrays of two axes.")
+    return part

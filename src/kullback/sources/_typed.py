@@ -1,0 +1,99 @@
+"""What the types of Arrow say of columns, and tables that are in memory."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from kullback.sources._columns import Columns
+from kullback.sources._part import PIECE, Look, Part, Piece, as_matrix, by_row
+
+
+def kind_of_type(kind: Any) -> str:
+    """Return what a column of this Arrow type holds."""
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    types = pa.types
+    if types.is_dictionary(kind):
+        return kind_of_type(kind.value_type)
+    if types.is_boolean(kind):
+        return "truth"
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind):
+        return "number"
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "words"
+    return f"{'times' if types.is_temporal(kind) else 'values'} of type {kind}"
+
+
+def look_at(schema: Any) -> Look:
+    """Return the names and kinds of the columns of an Arrow schema."""
+    return Look(list(schema.names), [kind_of_type(kind) for kind in schema.types])
+
+
+class TablePart(Part):
+    """A table in memory: pyarrow, pandas, polars, or what else can hand itself over to Arrow."""
+
+    def __init__(self, data: Any, name: str):
+        self.name, self._table = name, _as_table(data)
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are."""
+        return self._table.num_rows
+
+    def look(self) -> Look:
+        """Return what the columns are."""
+        return look_at(self._table.schema)
+
+    def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
+        """Yield what there is from a row on."""
+        row = at.get("row", 0)
+        chosen = self._table.select(columns.typed_places(self.name, *self.look())).slice(row)
+        for batch in chosen.to_batches(max_chunksize=PIECE):
+            yield Piece(batch, {"row": row}, {}, by_row(self.name, row))
+            row += len(batch)
+
+
+class ArrayPart(Part):
+    """An array in memory or a memory map."""
+
+    def __init__(self, data: Any, name: str):
+        self.name, self._array = name, as_matrix(data, name)
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are."""
+        return len(self._array)
+
+    def look(self) -> Look:
+        """Return how many columns there are."""
+        return Look(None, ["number"] * self._array.shape[1])
+
+    def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
+        """Yield what there is from a row on."""
+        places = columns.typed_places(self.name, *self.look())
+        whole = places == list(range(self._array.shape[1]))
+        for row in range(at.get("row", 0), len(self._array), PIECE):
+            table = np.asarray(self._array[row : row + PIECE])
+            yield Piece(table if whole else table[:, places], {"row": row}, {}, by_row(self.name, row))
+
+
+def table_part(data: Any, name: str) -> Part | None:
+    """Return a table in memory as a part; None where it is no table."""
+    if isinstance(data, np.ndarray):
+        return ArrayPart(data, name)
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        return TablePart(data, name)
+    if hasattr(data, "__array__") and hasattr(data, "shape"):
+        return ArrayPart(np.asarray(data), name)
+    return None
+
+
+def _as_table(data: Any) -> Any:
+    import pyarrow as pa
+
+    if type(data).__module__.partition(".")[0] == "pandas":
+        return pa.Table.from_pandas(data, preserve_index=False)
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    return pa.table(data)
