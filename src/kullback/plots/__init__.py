@@ -1,13 +1,39 @@
-"""Pictures of flows, objectives, balls and ellipses, drawn with matplotlib.
+"""Pictures of flows, objectives, balls, and of what models have learned, drawn with matplotlib.
 
 Each function draws on the Axes it is given, or on new ones, and returns them. Nothing here touches pyplot or
 changes a setting of matplotlib.
 """
 
 from kullback.plots._balls import plot_balls
+from kullback.plots._colors import colors_of
+from kullback.plots._eigenvalues import plot_eigenvalues
 from kullback.plots._ellipses import plot_ellipses
 from kullback.plots._flows import plot_flow
+from kullback.plots._forecast import plot_forecast
+from kullback.plots._learning import plot_learning
 from kullback.plots._levels import plot_levels
+from kullback.plots._marginals import plot_marginal
+from kullback.plots._matrix import plot_matrix
+from kullback.plots._responsibilities import plot_responsibilities
+from kullback.plots._states import plot_states
 from kullback.plots._style import COLORS, panels, save
+from kullback.plots._transitions import plot_transitions
 
-__all__ = ["COLORS", "panels", "plot_balls", "plot_ellipses", "plot_flow", "plot_levels", "save"]
+__all__ = [
+    "COLORS",
+    "colors_of",
+    "panels",
+    "plot_balls",
+    "plot_eigenvalues",
+    "plot_ellipses",
+    "plot_flow",
+    "plot_forecast",
+    "plot_learning",
+    "plot_levels",
+    "plot_marginal",
+    "plot_matrix",
+    "plot_responsibilities",
+    "plot_states",
+    "plot_transitions",
+    "save",
+]

@@ -1,0 +1,65 @@
+"""One column of a mixture: the parts, their sum, and the data."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from kullback.plots._colors import colors_of
+from kullback.plots._style import axes_or_new, name_axes
+
+
+def plot_marginal(
+    x: Any, densities: Any, weights: Any, values: Any = None, discrete: bool = False, axes: Axes | None = None
+) -> Axes:
+    """Draw the density of a mixture over one column, with its components and the data, and return the Axes.
+
+    `densities` has a row for each component: its density at each of `x`. The components, each times its weight, are
+    dashed in their colors, their sum is solid, and `values` are a histogram. With `discrete`, `x` are all possible
+    values: components are bars that stand on each other, up to the mixture, and the data are dots. `axes` is where to
+    draw: a new figure when it is None.
+
+    >>> axes = plot_marginal([0, 1], [[0.5, 0.5], [0.0, 1.0]], [0.4, 0.6], discrete=True)
+    >>> [round(float(bar.get_y() + bar.get_height()), 3) for bar in axes.patches[2:]]  # the second on the first
+    [0.2, 0.8]
+    """
+    x, shares = np.asarray(x, dtype=float), np.asarray(weights, dtype=float).reshape(-1, 1)
+    parts = shares * np.asarray(densities, dtype=float)
+    if parts.shape != (len(shares), len(x)):
+        raise ValueError(f"densities has shape {np.shape(densities)}: it must be ({len(shares)}, {len(x)}).")
+    axes = axes_or_new(axes)
+    seen = None if values is None else np.asarray(values, dtype=float)
+    if seen is not None:
+        seen = seen[np.isfinite(seen)]
+    draw = _bars if discrete else _curves
+    draw(axes, x, parts, seen if seen is not None and len(seen) else None)
+    axes.set_ylim(bottom=0)
+    name_axes(axes, "", "probability" if discrete else "density")
+    return axes
+
+
+def _curves(axes: Axes, x: np.ndarray, parts: np.ndarray, values: np.ndarray | None) -> None:
+    if values is not None:
+        bins = min(max(int(2 * len(values) ** (1 / 3)), 8), 60)
+        axes.hist(values, bins=bins, range=(x[0], x[-1]), density=True, color="0.8", linewidth=0)
+    if len(parts) > 1:
+        for part, color in zip(parts, colors_of(len(parts)), strict=True):
+            axes.plot(x, part, color=color, linestyle="--", linewidth=1.4)
+    axes.plot(x, parts.sum(axis=0), color="black", linewidth=1.6)
+    axes.set_xlim(x[0], x[-1])
+
+
+def _bars(axes: Axes, x: np.ndarray, parts: np.ndarray, values: np.ndarray | None) -> None:
+    floor = np.zeros(len(x))
+    for part, color in zip(parts, colors_of(len(parts)), strict=True):
+        axes.bar(x, part, bottom=floor, width=0.8, color=color, alpha=0.7, linewidth=0)
+        floor += part
+    if values is not None:
+        share = (values[:, None] == x).mean(axis=0) if len(values) * len(x) < 1e7 else _counted(values, x)
+        axes.plot(x, share, color="black", linestyle="none", marker="o", markersize=4)
+    if len(x) <= 10:
+        axes.set_xticks(x)
+
+
+def _counted(values: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return np.array([np.mean(values == value) for value in x])

@@ -1,0 +1,149 @@
+"""Components, states and factors: where they lie, and what they say of each column."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
+from kullback.plots import colors_of, panels, plot_ellipses, plot_marginal
+from kullback.report._columns import Column, gaussian_moments
+from kullback.report._parts import Picture, Table, picture, table
+from kullback.report._plane import Plane
+from kullback.report._subject import Subject
+from kullback.report._text import number
+
+#: Columns whose marginals are drawn, points of a picture, and values that have a bar each.
+MOST_MARGINALS, MOST_POINTS, MOST_BARS = 12, 2000, 40
+_SEED = 0
+
+
+def moments_of(subject: Subject) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return means and covariances of the components, if all columns are sizes."""
+    if subject.components is None:
+        return None
+    if isinstance(subject.components, (Gaussian, DiagonalGaussian, SphericalGaussian)):
+        return gaussian_moments(subject.components)
+    found = [column.moments for column in subject.columns]
+    known = [pair for pair in found if pair is not None]
+    if len(known) < len(found):
+        return None
+    means, variances = (np.stack(side, axis=1) for side in zip(*known, strict=True))
+    return means, variances[..., None] * np.eye(len(known))
+
+
+def plane_of(subject: Subject) -> Plane | None:
+    """Return the plane of the picture of components, if there is one."""
+    moments = moments_of(subject)
+    if moments is None or len(subject.names) < 2:
+        return None
+    return Plane.of(subject.names, subject.X, subject.weights, *moments)
+
+
+def some_rows(count: int, most: int = MOST_POINTS) -> np.ndarray:
+    """Return the rows that are drawn: all, or some at random, the same every time."""
+    if count <= most:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(_SEED).choice(count, most, replace=False))
+
+
+def draw_plane(axes: Axes, subject: Subject, plane: Plane, points: np.ndarray | None, colored: bool) -> None:
+    """Draw rows as points and components as ellipses."""
+    moments = moments_of(subject)
+    assert moments is not None
+    colors = colors_of(len(subject.weights))
+    if points is not None and subject.X is not None:
+        labels = subject.labels[points] if colored and len(colors) > 1 else np.zeros(len(points), int)
+        places = plane.places(subject.X[points])
+        for label in np.unique(labels):
+            color = colors[label] if colored else "0.5"
+            axes.plot(*places[labels == label].T, ".", color=color, alpha=0.55, markersize=4, markeredgewidth=0)
+    means, covariances = plane.shadows(*moments)
+    plot_ellipses(Gaussian(means, covariances), axes, colors, weights=subject.weights)
+    if len(colors) > 1:
+        for place, mean in enumerate(means):
+            axes.annotate(
+                str(place), tuple(mean), xytext=(4, 3), textcoords="offset points", fontsize=10, fontweight="bold"
+            )
+    axes.set(xlabel=plane.labels[0], ylabel=plane.labels[1])
+
+
+def ellipses(subject: Subject) -> list[Picture]:
+    """Return the picture of components as ellipses, where columns are sizes and there are two or more."""
+    plane = plane_of(subject)
+    if plane is None:
+        return []
+    points = None if subject.X is None else some_rows(len(subject.X))
+
+    def draw(width: float) -> Figure:
+        figure, axes = panels(width=width, height=4.2)
+        draw_plane(axes, subject, plane, points, colored=True)
+        return figure
+
+    told = "" if points is None or subject.X is None else f" Points are {_all_or_some(len(points), len(subject.X))}."
+    caption = f"Each ellipse reaches two standard deviations from its mean, {plane.told}.{told}"
+    return [picture("ellipses", "Where they lie", caption, draw)]
+
+
+def _all_or_some(drawn: int, count: int) -> str:
+    return "the rows of the data" if drawn == count else f"{drawn:,} of {count:,} rows, drawn at random"
+
+
+def marginals(subject: Subject) -> list[Picture]:
+    """Return a picture of each column: data, components, and their sum."""
+    if subject.components is None:
+        return []
+    shown = list(zip(subject.names, subject.columns, strict=True))[:MOST_MARGINALS]
+    return [_marginal(subject, place, name, column) for place, (name, column) in enumerate(shown)]
+
+
+def _marginal(subject: Subject, place: int, name: str, column: Column) -> Picture:
+    values = column_values(subject, place)
+    x, bars = grid(column, values)
+    densities = column.density(x)
+
+    def draw(width: float) -> Figure:
+        figure, axes = panels(width=width, height=3.0)
+        plot_marginal(x, densities, subject.weights, values, bars, axes)
+        return figure
+
+    return picture(f"marginal-{place}", name, "", draw)
+
+
+def column_values(subject: Subject, place: int) -> np.ndarray | None:
+    """Return the entries of a column as its family means them, without those that are missing."""
+    if subject.X is None:
+        return None
+    values = subject.X[:, place]
+    values = values[np.isfinite(values)]
+    threshold = getattr(subject.estimator, "binarize", None)
+    if threshold is not None:
+        values = (values > threshold).astype(float)
+    return np.mod(values + np.pi, 2 * np.pi) - np.pi if subject.columns[place].wraps else values
+
+
+def grid(column: Column, values: np.ndarray | None) -> tuple[np.ndarray, bool]:
+    """Return the points at which a column is drawn, and whether each has a bar."""
+    low, high = column.span
+    if column.discrete:
+        if values is not None and len(values):
+            low, high = min(low, values.min()), max(high, values.max())
+        low, high = np.floor(low), np.ceil(high)
+        if high - low < MOST_BARS:
+            return np.arange(low, high + 1), True
+        return np.unique(np.linspace(low, high, 300).round()), False
+    if values is not None and len(values):
+        room = 0.05 * (values.max() - values.min()) or 1.0
+        inside = (values.min() - room, values.max() + room)
+        low, high = (max(low, inside[0]), min(high, inside[1])) if column.wraps else inside
+    return np.linspace(low, high, 300), False
+
+
+def component_table(subject: Subject) -> Table:
+    """Return what each component or state says of each column, in words."""
+    states = subject.is_hidden_markov
+    headers = ["state" if states else "component", "share of time" if states else "weight", *subject.names]
+    rows = []
+    for place, weight in enumerate(subject.weights):
+        rows.append([str(place), number(weight), *(column.words[place] for column in subject.columns)])
+    note = "Means ± standard deviations." if any("±" in column.words[0] for column in subject.columns) else ""
+    return table("components-table", "States" if states else "Components", headers, rows, note)

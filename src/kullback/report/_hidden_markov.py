@@ -1,0 +1,75 @@
+"""Pictures of hidden Markov models: the states in time, and how they follow each other."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from kullback.plots import panels, plot_states, plot_transitions
+from kullback.report._parts import Picture, Table, picture, table
+from kullback.report._subject import Subject
+from kullback.report._text import number, percent, short
+
+#: Rows and columns of the timeline.
+_STEPS, _COLUMNS = 1000, 4
+
+
+def timeline(subject: Subject) -> list[Picture]:
+    """Return the series over the colors of its most probable path of states."""
+    if subject.X is None:
+        return []
+    X, path, k = subject.X, subject.labels, len(subject.weights)
+    begin = max(len(X) - _STEPS, 0)
+    time = np.arange(begin, len(X))
+    names = subject.names[:_COLUMNS]
+
+    def draw(width: float) -> Figure:
+        figure, axes = panels(len(names), 1, width, 1.9 if len(names) > 1 else 2.6)
+        for place, (name, each) in enumerate(zip(names, np.ravel(axes), strict=True)):
+            plot_states(time, X[begin:, place], path[begin:], k, each)
+            each.set_ylabel(short(name, 16))
+            if place < len(names) - 1:
+                each.tick_params(labelbottom=False)
+        np.ravel(axes)[-1].set_xlabel("row")
+        return figure
+
+    caption = "Colors are the states on the most probable path."
+    if begin:
+        caption += f" The last {_STEPS:,} of {len(X):,} rows."
+    if len(names) < len(subject.names):
+        caption += f" The first {len(names)} of {len(subject.names)} columns."
+    return [picture("timeline", "States in time", caption, draw, wide=True)]
+
+
+def transition_graph(subject: Subject) -> list[Picture]:
+    """Return the graph of states and transitions."""
+    transitions, k = np.asarray(subject.model.transitions), len(subject.weights)
+    height = 2.7 if k == 2 else 4.2 if k > 2 else 2.2
+
+    def draw(width: float) -> Figure:
+        figure, axes = panels(width=width, height=height)
+        plot_transitions(transitions, subject.weights, axes)
+        return figure
+
+    inside = "Numbers in circles: the state, and how probably it stays. " if k <= 10 else ""
+    caption = f"{inside}Wider arrows are more probable, larger circles are visited more; below 0.01 there is no arrow."
+    return [picture("transitions", "Transitions", caption, draw)]
+
+
+def dwelling(subject: Subject) -> list[Table]:
+    """Return how often each state is visited and how long it lasts, and the transitions."""
+    model = subject.model
+    stays = np.diagonal(np.asarray(model.transitions))
+    lasts = np.divide(1.0, 1 - stays, out=np.full(len(stays), np.inf), where=stays < 1)
+    headers = ["state", "share in the long run", "mean stay (rows)", "begins with"]
+    rows = [
+        [str(k), percent(subject.weights[k]), number(lasts[k]), percent(model.initial[k])] for k in range(len(stays))
+    ]
+    if subject.X is not None:
+        share = np.bincount(subject.labels, minlength=len(stays)) / len(subject.labels)
+        headers.append("share of the data")
+        rows = [[*row, percent(share[k])] for k, row in enumerate(rows)]
+    names = [f"to {k}" for k in range(len(stays))]
+    moves = [[f"from {k}", *(number(p, 3) for p in row)] for k, row in enumerate(np.asarray(model.transitions))]
+    return [
+        table("dwelling", "How long states last", headers, rows),
+        table("transitions-table", "Transition probabilities", ["", *names], moves),
+    ]

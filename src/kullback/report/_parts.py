@@ -1,0 +1,72 @@
+"""What a page is made of."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from matplotlib.figure import Figure
+
+from kullback.report._svg import inline_svg, page_style
+
+#: Inches: a picture that fits a phone, and one as wide as the page.
+NARROW, WIDE = 5.0, 10.0
+
+
+class Picture(NamedTuple):
+    """A figure of the page; `drawings` are one SVG for all screens, or one for wide and one for narrow ones."""
+
+    key: str
+    title: str
+    caption: str
+    drawings: tuple[tuple[str, str], ...]
+    wide: bool
+
+
+class Table(NamedTuple):
+    """Rows of text under a heading."""
+
+    key: str
+    title: str
+    headers: list[str]
+    rows: list[list[str]]
+    note: str
+
+
+class Section(NamedTuple):
+    """A part of the page under one heading."""
+
+    key: str
+    title: str
+    note: str
+    tables: list[Table]
+    pictures: list[Picture]
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to show."""
+        return not (self.note or self.tables or self.pictures)
+
+
+def picture(key: str, title: str, caption: str, draw: Callable[[float], Figure], wide: bool = False) -> Picture:
+    """Draw a picture, given a function of its width in inches; a wide one is drawn for narrow screens too."""
+    widths = {"on-wide": WIDE, "on-narrow": NARROW} if wide else {"on-all": NARROW}
+    drawings = []
+    for screen, width in widths.items():
+        with page_style():
+            figure = draw(width)
+            drawings.append((screen, inline_svg(figure, f"{key}-{screen}", f"{title}. {caption}".strip())))
+    return Picture(key, title, caption, tuple(drawings), wide)
+
+
+#: Rows and columns that a table shows at most.
+MOST_ROWS, MOST_COLUMNS = 20, 12
+
+
+def table(key: str, title: str, headers: list[str], rows: list[list[Any]], note: str = "") -> Table:
+    """Return a table of at most some rows and columns, with a note of how many more there are."""
+    notes = [note] if note else []
+    if len(rows) > MOST_ROWS:
+        notes.append(f"{len(rows) - MOST_ROWS:,} more rows are not shown.")
+    if len(headers) > MOST_COLUMNS:
+        notes.append(f"{len(headers) - MOST_COLUMNS:,} more columns are not shown.")
+    shown = [[str(cell) for cell in row[:MOST_COLUMNS]] for row in rows[:MOST_ROWS]]
+    return Table(key, title, headers[:MOST_COLUMNS], shown, " ".join(notes))

@@ -1,0 +1,140 @@
+"""What a report is about: a fitted estimator, and data to show it with."""
+
+import copy
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from kullback import families, models
+from kullback.families import Batch, Steps
+from kullback.report._columns import Column, columns_of
+from kullback.report._text import clean
+
+
+class Subject:
+    """A fitted estimator with its model, the names of its columns, and data or None."""
+
+    def __init__(self, estimator: Any, data: Any = None):
+        check_is_fitted(estimator)
+        self.estimator = _bare(estimator)
+        self.kind = type(estimator).__name__
+        self.model = self.estimator.to_model()
+        self.X, own = _table(data)
+        known = getattr(estimator, "feature_names_in_", None)
+        if self.X is not None and self.X.shape[1] != self._width(estimator):
+            raise ValueError(f"data has {self.X.shape[1]} columns: the model has {self._width(estimator)}.")
+        if own is not None and known is not None and own != [str(name) for name in known]:
+            raise ValueError(f"data has the columns {own}: the model was fitted to {[str(name) for name in known]}.")
+        names = own if own is not None else known
+        count = self._width(estimator)
+        self.names = [f"column {place}" for place in range(count)] if names is None else [clean(n) for n in names]
+
+    def _width(self, estimator: Any) -> int:
+        if hasattr(estimator, "n_features_in_"):
+            return int(estimator.n_features_in_)
+        return int(estimator._shape_of(self.model)["n_features_in_"])  # attributes_ that were set by hand
+
+    @property
+    def is_mixture(self) -> bool:
+        """Whether rows come from components."""
+        return isinstance(self.model, models.Mixture)
+
+    @property
+    def is_hidden_markov(self) -> bool:
+        """Whether rows come from states that follow each other."""
+        return isinstance(self.model, models.HiddenMarkovModel)
+
+    @property
+    def is_linear_system(self) -> bool:
+        """Whether rows come from a hidden state that moves linearly."""
+        return isinstance(self.model, models.LinearDynamicalSystem)
+
+    @property
+    def is_factors(self) -> bool:
+        """Whether rows come from a few factors."""
+        return isinstance(self.model, (models.ProbabilisticPCA, models.FactorAnalysis))
+
+    @property
+    def takes_inputs(self) -> bool:
+        """Whether rows cannot be explained without inputs, which a report has not."""
+        given = ("input_transition", "input_observation")
+        return self.is_linear_system and any(getattr(self.model, name) is not None for name in given)
+
+    @functools.cached_property
+    def components(self) -> Any:
+        """The components or emissions, batched; one Gaussian for factors; None for a linear system."""
+        match self.model:
+            case models.Mixture():
+                return self.model.components
+            case models.HiddenMarkovModel():
+                return self.model.emissions
+            case models.LinearDynamicalSystem():
+                return None
+            case models.CompoundDirichlet():
+                return models.CompoundDirichlet(np.asarray(self.model.concentration)[None], self.model.trials)
+        with jax.enable_x64(True):
+            covariance = np.asarray(self.model.covariance)
+        return families.Gaussian(np.asarray(self.model.mean)[None], covariance[None])
+
+    @functools.cached_property
+    def weights(self) -> np.ndarray:
+        """The share of each component; of states, in the long run."""
+        match self.model:
+            case models.Mixture():
+                return np.asarray(self.model.weights, dtype=float)
+            case models.HiddenMarkovModel():
+                return np.asarray(self.estimator.get_stationary_distribution(), dtype=float)
+        return np.ones(1)
+
+    @functools.cached_property
+    def columns(self) -> list[Column]:
+        """What the components say of each column."""
+        totals = None if self.X is None else self.X.sum(axis=1)
+        return columns_of(self.components, None if totals is None else totals[np.isfinite(totals)])
+
+    @functools.cached_property
+    def log_likelihoods(self) -> np.ndarray | None:
+        """The log-likelihood of each row of the data; in a series, given the rows before it."""
+        if self.X is None or self.takes_inputs:
+            return None
+        if not (self.is_hidden_markov or self.is_linear_system):
+            return np.asarray(self.estimator.score_samples(self.X))
+        first = np.arange(len(self.X)) == 0
+        missing = np.isnan(self.X)
+        observed = ~missing if missing.any() else None
+        batch = Batch(np.where(missing, 0.0, self.X), None, 0.0, observed, None, Steps(first))
+        with jax.enable_x64(True):
+            return np.asarray(_log_likelihood(self.model, batch))
+
+    @functools.cached_property
+    def labels(self) -> np.ndarray:
+        """The most probable component of each row, or the state on the most probable path."""
+        return np.asarray(self.estimator.predict(self.X))
+
+
+@jax.jit
+def _log_likelihood(model: Any, batch: Batch) -> Any:
+    return jnp.asarray(model.log_likelihood(batch))
+
+
+def _bare(estimator: Any) -> Any:
+    """Return the estimator without names of columns: they are checked here, once."""
+    bare = copy.copy(estimator)
+    vars(bare).pop("feature_names_in_", None)
+    return bare
+
+
+def _table(data: Any) -> tuple[np.ndarray | None, list[str] | None]:
+    """Return data as numbers in rows and columns, and the names of its columns if it has some."""
+    if data is None:
+        return None, None
+    named = not isinstance(data, np.ndarray) and hasattr(data, "columns")
+    table = np.asarray(data, dtype=np.float64)
+    table = table.reshape(-1, 1) if table.ndim == 1 else table
+    if table.ndim != 2 or len(table) == 0:
+        raise ValueError(f"data has shape {np.shape(data)}: a report needs a table with rows.")
+    return table, [str(name) for name in data.columns] if named else None

@@ -1,0 +1,81 @@
+"""Write the page."""
+
+import importlib.resources
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from kullback.report._combination import check_before
+from kullback.report._facts import facts
+from kullback.report._sections import sections
+from kullback.report._subject import Subject
+from kullback.report._text import clean
+
+
+def write_report(
+    estimator: Any,
+    path: str | os.PathLike[str],
+    data: Any = None,
+    *,
+    title: str | None = None,
+    before: Sequence[Any] | None = None,
+) -> Path:
+    """Write one page that tells what a fitted estimator has learned, and return its path.
+
+    The page is HTML that needs nothing else: no network, no script. Pictures are SVG in the colors of the reader's
+    screen, light or dark.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any fitted estimator of `kullback`.
+    path : str or path
+        Where the page is written; a folder in it is made when it is missing.
+    data : table or None
+        Rows to show the model with: points on the ellipses, histograms, states in time, a forecast, the least likely
+        rows. An array or a frame with the columns of the fit.
+    title : str or None
+        The heading of the page; None is the kind of the model.
+    before : list of estimators or None
+        The fitted estimators that `estimator` combines. They are shown beside it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from kullback import GaussianMixture
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_report(GaussianMixture(2, random_state=0).fit(X), f"{folder}/report.html", X)
+    ...     page.read_text(encoding="utf-8").count("<svg")
+    5
+
+    """
+    subject = Subject(estimator, data)
+    others = [Subject(other, data) for other in before or ()]
+    check_before(subject, others)
+    page = _template().render(
+        title=clean(title) if title is not None else subject.kind,
+        facts=facts(subject),
+        sections=sections(subject, others),
+        style=Markup(_resource("page.css")),
+    )
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_resource("page.html"))
+
+
+def _resource(name: str) -> str:
+    return importlib.resources.files("kullback.report").joinpath(name).read_text(encoding="utf-8")
