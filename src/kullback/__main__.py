@@ -1,0 +1,5 @@
+"""`python -m kullback` is the `kullback` command."""
+
+from kullback.cli import main
+
+main()

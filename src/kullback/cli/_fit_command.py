@@ -1,0 +1,27 @@
+"""The command that fits one kind of estimator, made from its constructor and its docstring."""
+
+import inspect
+from typing import Any
+
+from kullback.cli._docstring import summary
+from kullback.cli._example import example
+from kullback.cli._fit import fit
+from kullback.cli._group import plain
+from kullback.cli._options import options_of
+
+
+def fit_command(name: str, kind: type) -> Any:
+    """Return the command: its options are those of `fit` and those of the constructor."""
+    common = list(inspect.signature(fit, eval_str=True).parameters.values())[1:]
+    settings = options_of(kind)
+
+    def run(**given: Any) -> None:
+        chosen = {setting.name: given.pop(setting.name) for setting in settings}
+        fit(kind(**chosen), **given)
+
+    run.__doc__ = summary(kind)
+    parameters = [*common, *settings]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    size = next((f" --{s.name.replace('_', '-')} 3" for s in settings if s.name in ("n_components", "n_latents")), "")
+    return plain(name, run, example(f"kullback fit {name} data.csv{size} --save model.safetensors"))

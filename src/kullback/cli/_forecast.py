@@ -1,0 +1,48 @@
+"""kullback forecast."""
+
+from typing import Annotated, Any
+
+import typer
+
+from kullback.cli._arguments import Data, Format, Header, Json, Model, Output
+
+
+def forecast(
+    model: Model,
+    data: Data,
+    steps: Annotated[int, typer.Option(help="How many rows ahead.", min=1)] = 1,
+    level: Annotated[float, typer.Option(help="The share of points that the band of a linear system holds.")] = 0.95,
+    output: Output = None,
+    format: Format = None,
+    header: Header = True,
+    as_json: Json = False,
+) -> None:
+    """Say what is expected of the next rows of a series.
+
+    Linear systems give each column with the band that holds it; hidden Markov models give each column, or the
+    probability of each symbol, and the probability of each state.
+    """
+    import numpy as np
+
+    from kullback.cli._held import Held
+    from kullback.cli._table import Table
+
+    held = Held.load(model)
+    held.need("forecast", "forecast", "models of series, hidden Markov models and linear dynamical systems")
+    X = held.all_rows(data, header=header, format=format)
+    columns: dict[str, Any] = {"step": np.arange(1, steps + 1)}
+    if hasattr(held.estimator, "smooth"):
+        found = held.estimator.forecast(X, steps, level=level)
+        means, lower, upper = (held.columns(part) for part in (found.mean, found.lower, found.upper))
+        for name in means:
+            columns |= {name: means[name], f"{name}_lower": lower[name], f"{name}_upper": upper[name]}
+    else:
+        found = held.estimator.forecast(X, steps)
+        names = held.names or [f"x{place}" for place in range(X.shape[1])]
+        if found.mean.shape[1] != len(names):  # symbols
+            words = held.codes.get(names[0], range(found.mean.shape[1]))
+            names = [f"{names[0]}={word}" for word in words]
+        columns |= {name: found.mean[:, place] for place, name in enumerate(names)}
+        columns |= {f"state_{h}": found.states[:, h] for h in range(found.states.shape[1])}
+    with Table(output, as_json) as table:
+        table.write(columns)

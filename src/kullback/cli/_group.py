@@ -1,0 +1,68 @@
+"""Groups of commands: one turns every error into one sentence, the other makes its commands when they are asked for."""
+
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from kullback.cli._say import say
+
+
+class OneSentence(TyperGroup):
+    """The command itself. What went wrong is one sentence on standard error, and 2 to the shell."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands, the first thing to do first."""
+        return sorted(super().list_commands(ctx), key=lambda name: name != "fit")
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run, and leave with an exit code."""
+        try:
+            code = super().main(*args, **{**kwargs, "standalone_mode": False})
+        except BrokenPipeError:  # whoever read our output has had enough
+            sys.stdout = None
+            code = 0
+        except Exception as error:
+            sentence = _sentence(error)
+            if sentence is None:
+                raise
+            say(sentence)
+            code = 2
+        sys.exit(code or 0)
+
+
+class OnDemand(TyperGroup):
+    """One command for every estimator, made from its signature; importing them takes a while."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all estimators."""
+        from kullback.cli._kinds import kinds
+
+        return list(kinds())
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command that fits an estimator."""
+        from kullback.cli._fit_command import fit_command
+        from kullback.cli._kinds import kinds
+
+        kind = kinds().get(cmd_name)
+        return None if kind is None else fit_command(cmd_name, kind)
+
+
+def _sentence(error: Exception) -> str | None:
+    """Return what an error says to a user, or None if it is a fault of the program."""
+    if hasattr(error, "format_message"):  # of the parser of the command line
+        return str(error.format_message())
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    if isinstance(error, (OSError, ValueError)):
+        return str(error)
+    return None
+
+
+def plain(name: str, function: Any, epilog: str) -> Any:
+    """Return one command that stands alone."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name, epilog=epilog)(function)
+    return typer.main.get_command(app)

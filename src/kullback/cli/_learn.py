@@ -1,0 +1,128 @@
+"""Learning batch by batch, from a source that can be opened at any place."""
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import typer
+
+from kullback.cli._checkpoint import Checkpoint, Place
+from kullback.cli._progress import Progress
+from kullback.cli._say import say
+from kullback.cli._stop import Stop
+from kullback.estimators._stream import enough_to_start
+
+#: Opens the source of a pass, with the codes of words that were met before.
+Opened = Callable[[int, Any], Any]
+
+
+def is_of_sequences(kind: Any) -> bool:
+    """Whether rows follow each other in time."""
+    return "continues" in inspect.signature(kind.partial_fit).parameters
+
+
+class Outcome(NamedTuple):
+    """How far a fit has come, and how many bad rows were left out."""
+
+    place: Place
+    bad_rows: int
+
+
+def fit_at_once(estimator: Any, source: Any, quiet: bool) -> Outcome:
+    """Read everything, then fit by batch EM."""
+    try:
+        tables = list(source)
+        if not tables:
+            raise ValueError(f"there are no rows to fit {type(estimator).__name__} to.")
+        X = np.concatenate(tables)
+        verbose, estimator.verbose = estimator.verbose, int(sys.stderr.isatty() and not quiet)
+        estimator.fit(X)
+    except KeyboardInterrupt:
+        say("stopped: batch EM keeps nothing before its end.")
+        raise typer.Exit(130) from None
+    estimator.verbose = verbose
+    estimator.source_ = {"names": source.names, "codes": source.codes}
+    return Outcome(Place(1, None, len(X), True), source.bad_rows)
+
+
+def fit_online(
+    estimator: Any,
+    opened: Opened,
+    passes: int,
+    place: Place,
+    kept: Checkpoint | None,
+    progress: Progress,
+    piped: bool,
+) -> Outcome:
+    """Learn batch by batch from a place on, until the end or until a signal comes, and keep checkpoints."""
+    here, bad_rows = place, 0
+    with Stop(piped) as stop:
+        for here, source in _learned(estimator, opened, passes, place, stop):
+            if source is not None:
+                bad_rows = source.bad_rows
+                progress.total = None if source.rows is None else source.rows * passes
+            if kept is not None and kept.due and started(estimator):
+                kept.write(estimator, here)
+            progress.step(here.rows, getattr(estimator, "lower_bound_", -np.inf))
+        progress.end()
+        if kept is not None and started(estimator):
+            kept.write(estimator, here)
+    return Outcome(here, bad_rows)
+
+
+def _learned(estimator: Any, opened: Opened, passes: int, place: Place, stop: Stop) -> Iterator[tuple[Place, Any]]:
+    """Learn from a place on; yield the place after each batch, and the source.
+
+    The place is read after the batch was learned: one that was handed out and not learned is not behind it.
+    """
+    series, rows = is_of_sequences(type(estimator)), place.rows
+    source: Any = None
+    for turn in range(place.turn, passes):
+        # the first pass finds the words; the others may only use these
+        source = stop.waited(functools.partial(opened, turn, estimator.source_["codes"] if turn else None))
+        if source is None:
+            return
+        if turn == place.turn and place.position is not None:
+            source.resume(place.position)
+        for X in _tables(estimator, stop, source, series):
+            try:
+                _learn(estimator, X, series)
+            except ValueError as error:
+                raise ValueError(f"rows {rows + 1} to {rows + len(X)}: {error}") from None
+            rows += len(X)
+            estimator.source_ = {"names": source.names, "codes": source.codes}
+            yield Place(turn, source.position, rows), source
+        if stop.asked:
+            return
+        if series:
+            estimator._end_series()
+    if not started(estimator):
+        raise ValueError(f"there are too few rows to fit {type(estimator).__name__} to: {rows}.")
+    yield Place(passes, None, rows, True), source
+
+
+def started(estimator: Any) -> bool:
+    """Whether there is a model yet: the first rows of a stream may be too few to start from."""
+    return hasattr(estimator, "n_batches_seen_")
+
+
+def _learn(estimator: Any, X: Any, series: bool) -> None:
+    if series:
+        estimator.partial_fit(X, continues=True)
+    else:
+        estimator.partial_fit(X)
+
+
+def _tables(estimator: Any, stop: Stop, source: Iterable[Any], series: bool) -> Iterator[Any]:
+    """Yield the batches; rows of tables are put together until there are enough to start from."""
+    if series:
+        yield from stop.until(source)
+        return
+    least = max(2, estimator._least_rows)
+    for X, _ in enough_to_start(stop.until(source), least, lambda: started(estimator)):
+        if stop.asked and not started(estimator) and len(X) < least:
+            return
+        yield X

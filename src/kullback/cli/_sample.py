@@ -1,0 +1,33 @@
+"""kullback sample."""
+
+from typing import Annotated
+
+import typer
+
+from kullback.cli._arguments import Json, Model, Output, RandomState
+
+
+def sample(
+    model: Model,
+    n: Annotated[int, typer.Option("--number", "-n", help="How many rows.", min=1)] = 1,
+    output: Output = None,
+    random_state: RandomState = None,
+    as_json: Json = False,
+) -> None:
+    """Draw rows from a model; of models with time, one series."""
+    import numpy as np
+    from sklearn.utils import check_random_state
+
+    from kullback.cli._held import Held
+    from kullback.cli._learn import is_of_sequences
+    from kullback.cli._table import Table
+
+    held = Held.load(model)
+    estimator = held.estimator
+    estimator.random_state = check_random_state(estimator.random_state if random_state is None else random_state)
+    with Table(output, as_json) as table:
+        drawn = estimator.sample(n)
+        X = np.asarray(drawn[0] if isinstance(drawn, tuple) else drawn)
+        if not is_of_sequences(type(estimator)):  # mixtures draw one component after the other
+            X = estimator.random_state.permutation(X)
+        table.write(held.columns(X))

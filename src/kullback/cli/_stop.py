@@ -1,0 +1,68 @@
+"""SIGINT and SIGTERM: finish the batch, save, leave."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from types import FrameType
+from typing import Any, Self, TypeVar
+
+T = TypeVar("T")
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class _Stopped(BaseException):
+    """Wakes whoever waits for data."""
+
+
+class Stop:
+    """Whether someone asked for an end. While it is entered, a signal does not break off what is being learned.
+
+    A file is not read any further: what was read and not learned is read again by a run that resumes. Standard input
+    ends there and then, and what has come of it is still handed out, for it cannot be read again.
+    """
+
+    def __init__(self, piped: bool) -> None:
+        self.asked = False
+        self._piped, self._waits = piped, False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._ask) for number in _SIGNALS}
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+        if self._piped:
+            nothing = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(nothing, 0)
+            os.close(nothing)
+        elif self._waits:
+            self._waits = False
+            raise _Stopped
+
+    def waited(self, what: Callable[[], T]) -> T | None:
+        """Return what there is to wait for; None if someone asked for an end before it came."""
+        try:
+            self._waits = True
+            found = what()
+            self._waits = False
+            return found
+        except _Stopped:
+            return None
+        finally:
+            self._waits = False
+
+    def until(self, batches: Iterable[T]) -> Iterator[T]:
+        """Hand out batches until someone asks for an end, or there are no more."""
+        iterator = iter(batches)
+        while self._piped or not self.asked:
+            batch = self.waited(lambda: next(iterator, None))
+            if batch is None:
+                return
+            yield batch
