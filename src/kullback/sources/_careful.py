@@ -11,7 +11,7 @@ def careful_table(rows: Sequence[list[Any] | str], labels: list[str], kinds: lis
 
     A row that is a string is bad already: it says why.
     """
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa
 
     bad = {place: row for place, row in enumerate(rows) if isinstance(row, str)}
     columns = []

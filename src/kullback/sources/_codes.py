@@ -55,7 +55,7 @@ class Codes:
 
 def _encoded(entries: Any) -> tuple[np.ndarray, list[str]]:
     """Return an Arrow array as places in a list of its words; -1 for null."""
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa
 
     if not pa.types.is_string(entries.type):
         entries = entries.cast(pa.string())

@@ -114,7 +114,7 @@ class Columns:
         return [(place, label) for place, label in enumerate(self.labels) if self.kinds[place] == "words"]
 
     def _fill_numbers(self, out: np.ndarray, table: Any) -> None:
-        import pyarrow as pa  # type: ignore[import-untyped]
+        import pyarrow as pa
 
         double = pa.float64()
         for place, kind in enumerate(self.kinds):

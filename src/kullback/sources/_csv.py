@@ -71,7 +71,7 @@ class CsvPart(Part):
 
     def _reader(self, taken: list[int], columns: Columns, width: int) -> Any:
         """Return a function that makes a piece of a block."""
-        import pyarrow as pa  # type: ignore[import-untyped]
+        import pyarrow as pa
         from pyarrow import csv
 
         types = {"words": pa.string(), "truth": pa.bool_(), "number": pa.float64()}

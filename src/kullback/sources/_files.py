@@ -1,11 +1,15 @@
 """Paths, globs and directories: which files they are, and what reads them."""
 
 import glob
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from kullback.sources._arrow_file import ArrowPart
 from kullback.sources._csv import CsvPart
+from kullback.sources._json_lines import JsonLinesPart
+from kullback.sources._npy import NpzPart, npy_part
 from kullback.sources._parquet import ParquetPart
 from kullback.sources._part import Part
 from kullback.sources._text import TextFile, TextStream
@@ -14,44 +18,65 @@ from kullback.sources._text import TextFile, TextStream
 FORMATS = {
     "csv": (".csv", ".csv.gz"),
     "tsv": (".tsv", ".tsv.gz"),
+    "jsonl": (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"),
     "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc", ".arrows"),
+    "npy": (".npy",),
+    "npz": (".npz",),
 }
 
 #: Rows that decide what the columns of a text hold.
 SAMPLE = 1000
 
 
-def listed_files(paths: Sequence[str | Path], format: str | None) -> list[Path]:
-    """Return the files that paths, globs and directories name: those of a glob or directory by name, in order."""
+#: What comes after the name of an NPZ file: the name of an array in it.
+_MEMBER = re.compile(r"(?P<path>.*\.npz):(?P<member>[^:/\\\\]+)", re.IGNORECASE)
+
+
+def listed_files(paths: Sequence[str | Path], format: str | None) -> Iterator[tuple[Path, str | None]]:
+    """Yield the files that paths, globs and directories name, those of a glob or directory in the order of their names.
+
+    With each comes the name of an array in it, where there is one after the path.
+    """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format is {format!r}: it must be one of {', '.join(FORMATS)}.")
-    return [file for path in paths for file in _listed(path, format)]
+    for path in paths:
+        named = _MEMBER.fullmatch(str(path))
+        if named and not Path(path).exists():
+            yield from ((file, named["member"]) for file in _listed(named["path"], format))
+        else:
+            yield from ((file, None) for file in _listed(str(path), format))
 
 
-def _listed(path: str | Path, format: str | None) -> Iterator[Path]:
+def _listed(path: str, format: str | None) -> list[Path]:
     place = Path(path)
     if place.is_dir():
         files = [file for file in sorted(place.rglob("*")) if _is_data(file.relative_to(place), format)]
         if not files:
             raise FileNotFoundError(f"{path} holds no file with a known suffix ({', '.join(_suffixes(format))}).")
-        yield from files
-    elif place.exists() or not glob.has_magic(str(path)):
-        if not _exists(place):
-            raise FileNotFoundError(f"There is no file {path}.")
-        yield place
-    else:
-        found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True)) if Path(name).is_file()]
-        if not found:
+    elif place.exists():
+        files = [place]
+    elif glob.has_magic(path):
+        files = [Path(name) for name in sorted(glob.glob(path, recursive=True)) if Path(name).is_file()]
+        if not files:
             raise FileNotFoundError(f"No file matches {path}.")
-        yield from found
+    else:
+        raise FileNotFoundError(f"There is no file {path}.")
+    return files
 
 
-def file_part(path: Path, format: str | None, header: bool) -> Part:
+def file_part(path: Path, member: str | None, format: str | None, header: bool) -> Part:
     """Return what reads a file."""
     kind = format or _format_of(path)
     if kind in ("csv", "tsv"):
         return CsvPart(TextFile(path, quotes=True), "," if kind == "csv" else "\t", header, SAMPLE)
-    return ParquetPart(path)
+    if kind == "jsonl":
+        return JsonLinesPart(TextFile(path, quotes=False), SAMPLE)
+    if kind == "npz":
+        return NpzPart(path, member)
+    if kind == "npy":
+        return npy_part(path)
+    return ParquetPart(path) if kind == "parquet" else ArrowPart(path)
 
 
 def stream_part(stream: Any, name: str, format: str | None, header: bool, batch_rows: int) -> Part:
@@ -59,16 +84,14 @@ def stream_part(stream: Any, name: str, format: str | None, header: bool, batch_
     sample = min(SAMPLE, batch_rows)
     if format in ("csv", "tsv"):
         return CsvPart(TextStream(stream, name, quotes=True), "," if format == "csv" else "\t", header, sample)
+    if format == "jsonl":
+        return JsonLinesPart(TextStream(stream, name, quotes=False), sample)
     raise ValueError(f"format is {format!r}: {name} can only be read as csv, tsv or jsonl, so say which it is.")
 
 
 def _is_data(file: Path, format: str | None) -> bool:
     hidden = any(part.startswith((".", "_")) for part in file.parts)  # as Spark and others leave them behind
     return not hidden and file.name.lower().endswith(tuple(_suffixes(format)))
-
-
-def _exists(path: Path) -> bool:
-    return path.exists()
 
 
 def _suffixes(format: str | None) -> list[str]:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kullback.sources._columns import Columns
+from kullback.sources._dask import dask_parts
 from kullback.sources._files import file_part, listed_files, stream_part
-from kullback.sources._part import Part
 from kullback.sources._source import Source
 from kullback.sources._supply import Flowing, Listed, Piped, Supply
 from kullback.sources._table_source import TableSource
@@ -71,14 +71,21 @@ def open_source(
     [2, 2, 1]
 
     """
-    for name, value, least in (("batch_rows", batch_rows, 1), ("shuffle", shuffle, 0), ("ahead", ahead, 0)):
+    for name, value, least in (
+        ("batch_rows", batch_rows, 1),
+        ("shuffle", shuffle, 0),
+        ("ahead", ahead, 0),
+        ("max_bad", max_bad, 0),
+    ):
         if not isinstance(value, int | np.integer) or value < least:
             raise ValueError(f"{name} is {value!r}: it must be an integer, {least} or more.")
     supply, in_memory = _supplied(data, format, header, int(batch_rows))
-    look = supply.first.look() if supply.first is not None else None
-    origin = supply.first.name if supply.first is not None else "data"
-    chosen = Columns(columns, look.names if look else None, look.kinds if look else ["number"], codes, origin)
-    return TableSource(supply, chosen, int(batch_rows), skip_bad, max_bad, 0 if in_memory else int(ahead))
+    look, origin = supply.first.look(), supply.first.name
+    if not look.kinds:
+        raise ValueError(f"{origin} is empty: there is not one column in it.")
+    chosen = Columns(columns, look.names, look.kinds, codes, origin)
+    order = (int(shuffle), int(seed)) if shuffle else None
+    return TableSource(supply, chosen, int(batch_rows), order, (skip_bad, max_bad), 0 if in_memory else int(ahead))
 
 
 def _supplied(data: Any, format: str | None, header: bool, batch_rows: int) -> tuple[Supply, bool]:
@@ -90,6 +97,9 @@ def _supplied(data: Any, format: str | None, header: bool, batch_rows: int) -> t
     if hasattr(data, "read"):
         name = str(getattr(data, "name", "the open file"))
         return Piped(stream_part(data, name, format, header, batch_rows)), False
+    blocks = dask_parts(data)
+    if blocks is not None:
+        return Listed(blocks), False
     part = table_part(data, "data")
     if part is not None:
         return Listed([part]), not isinstance(data, np.memmap)
@@ -101,5 +111,4 @@ def _supplied(data: Any, format: str | None, header: bool, batch_rows: int) -> t
 
 
 def _filed(paths: Sequence[str | Path], format: str | None, header: bool) -> Listed:
-    parts: list[Part] = [file_part(path, format, header) for path in listed_files(paths, format)]
-    return Listed(parts)
+    return Listed([file_part(path, member, format, header) for path, member in listed_files(paths, format)])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kullback.sources._columns import Columns
+from kullback.sources._damage import damaged
 from kullback.sources._part import PIECE, Look, Part, Piece, by_row
 from kullback.sources._typed import look_at
 
@@ -27,37 +28,23 @@ class ParquetPart(Part):
 
     @functools.cached_property
     def _about(self) -> tuple[Any, Any]:
-        with self._open() as file:
+        with damaged(self.name, "Parquet file"), self._open() as file:
             return file.metadata, file.schema_arrow
 
     def _open(self) -> Any:
-        import pyarrow as pa  # type: ignore[import-untyped]
         from pyarrow import parquet
 
-        try:
-            # unbuffered, a whole row group would be in memory at once
-            return parquet.ParquetFile(self._path, pre_buffer=False, buffer_size=1 << 18)
-        except pa.ArrowInvalid as error:
-            raise ValueError(f"{self.name} is no Parquet file, or it is damaged: {_first(error)}.") from None
+        # unbuffered, whole column chunks would be in memory at once
+        return parquet.ParquetFile(self._path, pre_buffer=False, buffer_size=1 << 18)
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
         """Yield what there is from a row on."""
-        import pyarrow as pa
-
         names = self.look().names or []
         chosen = [names[place] for place in columns.typed_places(self.name, *self.look())]
-        with self._open() as file:
+        with damaged(self.name, "Parquet file"), self._open() as file:
             row, skip, groups = 0, at.get("row", 0), list(range(file.num_row_groups))
             while groups and row + file.metadata.row_group(groups[0]).num_rows <= skip:
                 row += file.metadata.row_group(groups.pop(0)).num_rows
-            try:
-                for batch in file.iter_batches(PIECE, groups, chosen, use_threads=False):
-                    yield Piece(batch.select(chosen), {"row": row}, {}, by_row(self.name, row))
-                    row += len(batch)
-            except (pa.ArrowInvalid, OSError) as error:
-                raise ValueError(f"{self.name} is damaged after row {row:,}: {_first(error)}.") from None
-
-
-def _first(error: Exception) -> str:
-    """Return the first sentence of a message."""
-    return str(error).split("\n")[0].rstrip(". ")
+            for batch in file.iter_batches(PIECE, groups, chosen, use_threads=False):
+                yield Piece(batch.select(chosen), {"row": row}, {}, by_row(self.name, row))
+                row += len(batch)

@@ -1,6 +1,7 @@
 """The parts of a source, one after the other, and what its positions look like."""
 
 import abc
+import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from kullback.sources._typed import table_part
 class Supply(abc.ABC):
     """Where parts come from."""
 
-    first: Part | None  # which says what the columns are
+    first: Part  # which says what the columns are
+    again: bool  # whether what is before a position can be read again
 
     @abc.abstractmethod
     def position(self, mark: Mark) -> dict[str, Any]:
@@ -33,7 +35,7 @@ class Listed(Supply):
     """Files, arrays and other parts that can be opened again. A position is a row of one of them."""
 
     def __init__(self, parts: list[Part]):
-        self.parts, self.first = parts, parts[0]
+        self.parts, self.first, self.again = parts, parts[0], True
 
     def position(self, mark: Mark) -> dict[str, Any]:
         """Return the number of the part and the row in it, with what helps to find it."""
@@ -72,11 +74,14 @@ class Flowing(Supply):
     """An iterable of tables. A position is a number of rows, which are gone through again."""
 
     def __init__(self, tables: Iterable[Any]):
-        self._tables = tables
-        self._iterator: Iterator[Any] | None = iter(tables)
-        self._head = next(self._iterator, None)
-        self.first = None if self._head is None else _as_part(self._head, 0)
-        self._once = self._iterator is tables
+        self._tables, self.again = tables, True
+        self._coming: Iterator[Any] | None = iter(tables)
+        self._once = self._coming is tables
+        head = next(self._coming, None)
+        if head is None:
+            raise ValueError("data is empty: there is no table in it.")
+        self.first = _as_part(head, 0)
+        self._coming = itertools.chain([head], self._coming)
 
     def position(self, mark: Mark) -> dict[str, Any]:
         """Return how many rows have come."""
@@ -84,15 +89,13 @@ class Flowing(Supply):
 
     def begin(self, position: dict[str, Any]) -> Iterator[Begun]:
         """Yield tables, without the rows before the position."""
-        if self._iterator is None and self._once:
+        if self._coming is None and self._once:
             raise ValueError("An iterator cannot be gone through again: open a new source.")
-        return self._from(position.get("rows", 0))
+        coming, self._coming = self._coming or iter(self._tables), None
+        return self._from(coming, position.get("rows", 0))
 
-    def _from(self, skip: int) -> Iterator[Begun]:
-        coming = iter(self._tables) if self._iterator is None else self._iterator
-        head, self._head = self._head, None
-        self._iterator = None
-        for number, table in enumerate(_with(head, coming)):
+    def _from(self, coming: Iterator[Any], skip: int) -> Iterator[Begun]:
+        for number, table in enumerate(coming):
             part = _as_part(table, number)
             count = part.rows or 0
             if count > skip:
@@ -109,7 +112,7 @@ class Piped(Supply):
     """One stream that cannot be read again. A position says how many rows have come; going on means reading on."""
 
     def __init__(self, part: Part):
-        self.first, self._part, self._begun = part, part, False
+        self.first, self.again, self._begun = part, False, False
 
     def position(self, mark: Mark) -> dict[str, Any]:
         """Return how many rows have come."""
@@ -118,20 +121,14 @@ class Piped(Supply):
     def begin(self, position: dict[str, Any]) -> Iterator[Begun]:
         """Yield the stream as it is: what was before the position has gone by."""
         if self._begun:
-            raise ValueError(f"{self._part.name} cannot be read again: open a new source.")
+            raise ValueError(f"{self.first.name} cannot be read again: open a new source.")
         self._begun = True
-        yield 0, self._part, {}
+        return iter([(0, self.first, {})])
 
     @property
     def rows(self) -> int | None:
         """Nobody knows."""
         return None
-
-
-def _with(head: Any, tables: Iterator[Any]) -> Iterator[Any]:
-    if head is not None:
-        yield head
-    yield from tables
 
 
 def _as_part(table: Any, number: int) -> Part:

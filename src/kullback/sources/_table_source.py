@@ -1,5 +1,6 @@
 """The source that all data comes from: parts, read piece by piece, cut into batches, fetched ahead."""
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ from kullback.sources._ahead import Ahead
 from kullback.sources._bad_row import Tally
 from kullback.sources._batches import Batch, Mark, batches
 from kullback.sources._columns import Columns
+from kullback.sources._shuffle import Drawn, Reservoir, shuffled
 from kullback.sources._source import Source
 from kullback.sources._supply import Supply
 
@@ -16,49 +18,88 @@ from kullback.sources._supply import Supply
 class TableSource(Source):
     """Batches of the chosen columns of a supply of parts."""
 
-    def __init__(self, supply: Supply, columns: Columns, batch_rows: int, skip_bad: bool, max_bad: int, ahead: int):
+    def __init__(
+        self,
+        supply: Supply,
+        columns: Columns,
+        batch_rows: int,
+        shuffle: tuple[int, int] | None,
+        bad: tuple[bool, int],
+        ahead: int,
+    ):
         self.names = columns.names
         self._supply, self._columns, self._size = supply, columns, batch_rows
-        self._skip_bad, self._max_bad, self._depth = skip_bad, max_bad, ahead
-        self._came_from: dict[str, Any] = {"bad": 0, "done": 0, "codes": dict(columns.codes.words)}
-        self._mark: Mark | None = None
+        self._shuffle, self._bad, self._depth = shuffle, bad, ahead
+        self._began: dict[str, Any] = {"done": 0, "bad": 0, "codes": columns.codes.words}
+        self._mark: Mark | Drawn | None = None
         self._ahead: Ahead[Batch] | None = None
 
     def __iter__(self) -> Iterator[np.ndarray]:
         """Hand out the batches that are left."""
         if self._ahead is None:
-            self._ahead = Ahead(self._flow(self._came_from), self._depth)
+            self._ahead = Ahead(self._flow(self._began), self._depth)
         for values, mark in self._ahead:
             self._mark = mark
             if len(values):
                 yield values
 
     def _flow(self, position: dict[str, Any]) -> Iterator[Batch | None]:
+        """Return what comes after a position."""
+        if self._shuffle is None:
+            return self._in_order(position)
+        reservoir = Reservoir(self._size, *self._shuffle)
+        if "before" in position and self._supply.again:
+            return shuffled(self._in_order(position["before"]), reservoir, position["done"], position)
+        return shuffled(self._in_order(position), reservoir, position["done"], None)
+
+    def _in_order(self, position: dict[str, Any]) -> Iterator[Batch | None]:
         self._columns.recall(position["codes"])
-        tally = Tally(self._skip_bad, self._max_bad, position["bad"])
+        tally = Tally(*self._bad, position["bad"])
         return batches(self._supply.begin(position), self._columns, self._size, tally, position["done"])
 
     @property
     def position(self) -> dict[str, Any]:
-        """What has been handed out: a place in the data, how many rows were good and bad, and which words came."""
-        if self._mark is None:
-            return self._came_from
-        counts = {"done": self._mark.rows, "bad": self._mark.bad, "codes": self.codes}
-        return {**self._supply.position(self._mark), **counts}
+        """What has been handed out: a place in the data, how many rows were good and bad, and which words came.
+
+        With a shuffle, `before` is the place from which to read the rows that wait in the reservoir.
+        """
+        if not isinstance(self._mark, Drawn):
+            return self._place(self._mark)
+        before = self._began.get("before", self._began) if self._mark.before is None else self._place(self._mark.before)
+        drawn = {name: getattr(self._mark, name) for name in ("read", "ended", "left", "first")}
+        counts = {"done": self._mark.rows, "bad": self.bad_rows, "codes": self.codes}
+        return {**drawn, "shuffle": self._asked, "before": copy.deepcopy(before), **counts}
+
+    def _place(self, mark: Mark | None) -> dict[str, Any]:
+        if mark is None:
+            return copy.deepcopy(self._began)
+        return {**self._supply.position(mark), "done": mark.rows, "bad": mark.bad, "codes": self._words(mark)}
+
+    def _words(self, mark: Mark) -> dict[str, list[str]]:
+        return {label: self._columns.codes.words[label][:size] for label, size in mark.words.items()}
+
+    @property
+    def _asked(self) -> list[int] | None:
+        """What the order of a shuffle depends on."""
+        return None if self._shuffle is None else [self._size, *self._shuffle]
 
     def resume(self, position: Any) -> None:
         """Go to a position that a source of the same data had."""
         if not isinstance(position, dict) or not {"done", "bad", "codes"} <= set(position):
             raise ValueError(f"position is {position!r}: it must be what `position` of a source has said.")
-        self._came_from, self._mark = position, None
-        self._ahead = Ahead(self._flow(position), self._depth)
+        if "shuffle" in position and position["shuffle"] != self._asked:
+            raise ValueError(
+                f"The position has batch_rows, shuffle and seed {position['shuffle']}, and not those of this source: "
+                f"{self._asked}."
+            )
+        flow = self._flow(position)
+        self._began, self._mark, self._ahead = copy.deepcopy(position), None, Ahead(flow, self._depth)
 
     @property
     def codes(self) -> dict[str, list[str]]:
         """The words of each column that holds words."""
-        if self._mark is None:
-            return {label: list(words) for label, words in self._came_from["codes"].items()}
-        return {label: self._columns.codes.words[label][:size] for label, size in self._mark.words.items()}
+        mark = self._mark.latest if isinstance(self._mark, Drawn) else self._mark
+        return copy.deepcopy(self._began["codes"]) if mark is None else self._words(mark)
 
     @property
     def rows(self) -> int | None:
@@ -68,4 +109,5 @@ class TableSource(Source):
     @property
     def bad_rows(self) -> int:
         """How many bad rows were left out."""
-        return self._came_from["bad"] if self._mark is None else self._mark.bad
+        mark = self._mark.latest if isinstance(self._mark, Drawn) else self._mark
+        return self._began["bad"] if mark is None else mark.bad

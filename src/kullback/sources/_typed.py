@@ -11,7 +11,7 @@ from kullback.sources._part import PIECE, Look, Part, Piece, as_matrix, by_row
 
 def kind_of_type(kind: Any) -> str:
     """Return what a column of this Arrow type holds."""
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa
 
     types = pa.types
     if types.is_dictionary(kind):
@@ -82,6 +82,8 @@ def table_part(data: Any, name: str) -> Part | None:
     """Return a table in memory as a part; None where it is no table."""
     if isinstance(data, np.ndarray):
         return ArrayPart(data, name)
+    if hasattr(data, "read_next_batch"):  # a stream of tables
+        return None
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return TablePart(data, name)
     if hasattr(data, "__array__") and hasattr(data, "shape"):

@@ -1,0 +1,63 @@
+"""Arrow files, which are also called Feather, and saved Arrow streams."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kullback.sources._columns import Columns
+from kullback.sources._damage import damaged
+from kullback.sources._part import PIECE, Look, Part, Piece, by_row
+from kullback.sources._typed import look_at
+
+
+class ArrowPart(Part):
+    """A file of record batches, mapped into memory. What is before the place where reading begins is passed over."""
+
+    def __init__(self, path: Path):
+        self.name, self._path = str(path), path
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows the file says it has; a stream does not say."""
+        if not self._is_file():
+            return None
+        from pyarrow import dataset
+
+        with damaged(self.name, "Arrow file"):
+            return dataset.dataset(self._path, format="ipc").count_rows()
+
+    def look(self) -> Look:
+        """Return what the columns are."""
+        with damaged(self.name, "Arrow file"), self._open() as reader:
+            return look_at(reader.schema)
+
+    def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
+        """Yield what there is from a row on."""
+        places, skip, row = columns.typed_places(self.name, *self.look()), at.get("row", 0), 0
+        with damaged(self.name, "Arrow file"), self._open() as reader:
+            for batch in self._batches(reader):
+                chosen = batch.select(places)
+                for start in range(0, len(batch) if row + len(batch) > skip else 0, PIECE):
+                    piece = chosen.slice(start, PIECE)
+                    yield Piece(piece, {"row": row + start}, {}, by_row(self.name, row + start))
+                row += len(batch)
+
+    def _is_file(self) -> bool:
+        with open(self._path, "rb") as file:
+            magic = file.read(6)
+        if magic[:4] == b"FEA1":
+            raise ValueError(f"{self.name} is a Feather file of version 1: write it anew as an Arrow file.")
+        return magic == b"ARROW1"
+
+    def _open(self) -> Any:
+        from pyarrow import ipc, memory_map
+
+        opened = memory_map(str(self._path))
+        return ipc.open_file(opened) if self._is_file() else ipc.open_stream(opened)
+
+    def _batches(self, reader: Any) -> Iterator[Any]:
+        if not self._is_file():
+            yield from reader
+            return
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)
