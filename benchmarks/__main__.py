@@ -12,6 +12,7 @@ from benchmarks import (
     kalman,
     memory,
     online,
+    reading,
 )
 from benchmarks._timing import HEAD
 
@@ -23,6 +24,7 @@ COMPARISONS = {
         gaussian_mixture,
         cold_start,
         online,
+        reading,
         combination,
         memory,
         hidden_markov,
