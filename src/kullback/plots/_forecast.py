@@ -33,8 +33,8 @@ def plot_forecast(
     axes.plot(time, fitted, "-", color=COLORS["vermilion"], linewidth=1.2, label="expected one step before")
     for place, (lower, upper, name) in enumerate(bands):
         shade = 0.2 + 0.2 * place
-        edges = [np.atleast_1d(np.asarray(edge, dtype=float)) for edge in (lower, upper)]
-        axes.fill_between(ahead, *edges, color=COLORS["blue"], alpha=shade, linewidth=0, label=name)
+        low, high = (np.asarray(edge, dtype=float) for edge in (lower, upper))
+        axes.fill_between(ahead, low, high, color=COLORS["blue"], alpha=shade, linewidth=0, label=name)
     axes.plot(ahead, mean, color=COLORS["blue"], linewidth=1.8, label="forecast")
     axes.axvline((time[-1] + ahead[0]) / 2, color="0.5", linewidth=1.0, linestyle=":")
     axes.set_xlim(time[0], ahead[-1])

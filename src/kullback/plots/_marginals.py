@@ -40,7 +40,7 @@ def plot_marginal(
 
 def _curves(axes: Axes, x: np.ndarray, parts: np.ndarray, values: np.ndarray | None) -> None:
     if values is not None:
-        bins = min(max(int(2 * len(values) ** (1 / 3)), 8), 60)
+        bins = min(max(int(3 * len(values) ** (1 / 3)), 8), 60)
         axes.hist(values, bins=bins, range=(x[0], x[-1]), density=True, color="0.8", linewidth=0)
     if len(parts) > 1:
         for part, color in zip(parts, colors_of(len(parts)), strict=True):

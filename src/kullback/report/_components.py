@@ -56,7 +56,7 @@ def draw_plane(axes: Axes, subject: Subject, plane: Plane, points: np.ndarray | 
         places = plane.places(subject.X[points])
         for label in np.unique(labels):
             color = colors[label] if colored else "0.5"
-            axes.plot(*places[labels == label].T, ".", color=color, alpha=0.55, markersize=4, markeredgewidth=0)
+            axes.plot(*places[labels == label].T, "o", color=color, alpha=0.6, markersize=2.6, markeredgewidth=0)
     means, covariances = plane.shadows(*moments)
     plot_ellipses(Gaussian(means, covariances), axes, colors, weights=subject.weights)
     if len(colors) > 1:

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from kullback.plots import panels, plot_states, plot_transitions
 from kullback.report._parts import Picture, Table, picture, table
 from kullback.report._subject import Subject
-from kullback.report._text import number, percent, short
+from kullback.report._text import number, percent, two_lines
 
 #: Rows and columns of the timeline.
 _STEPS, _COLUMNS = 1000, 4
@@ -25,7 +25,7 @@ def timeline(subject: Subject) -> list[Picture]:
         figure, axes = panels(len(names), 1, width, 1.9 if len(names) > 1 else 2.6)
         for place, (name, each) in enumerate(zip(names, np.ravel(axes), strict=True)):
             plot_states(time, X[begin:, place], path[begin:], k, each)
-            each.set_ylabel(short(name, 16))
+            each.set_ylabel(two_lines(name))
             if place < len(names) - 1:
                 each.tick_params(labelbottom=False)
         np.ravel(axes)[-1].set_xlabel("row")

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from kullback.plots import panels, plot_eigenvalues, plot_forecast
 from kullback.report._parts import Picture, Table, picture, table
 from kullback.report._subject import Subject
-from kullback.report._text import number, short
+from kullback.report._text import number, two_lines
 
 #: Rows of the past that are drawn, columns, and rows ahead at most.
 _PAST, _COLUMNS, _AHEAD = 120, 4, 40
@@ -32,7 +32,7 @@ def forecast(subject: Subject) -> list[Picture]:
             time, ahead = np.arange(begin, rows), np.arange(rows, rows + steps)
             past = X[begin:, place], expected[begin - 1 :, place]
             plot_forecast(time, *past, ahead, found[0.5].mean[:, place], bands, each)
-            each.set_ylabel(short(name, 16))
+            each.set_ylabel(two_lines(name))
             if place < len(names) - 1:
                 each.tick_params(labelbottom=False)
         np.ravel(axes)[-1].set_xlabel("row")

@@ -21,7 +21,7 @@ def responsibilities(subject: Subject) -> list[Picture]:
     probabilities = np.asarray(subject.estimator.predict_proba(subject.X[some]))
 
     def draw(width: float) -> Figure:
-        figure, axes = panels(width=width, height=2.6)
+        figure, axes = panels(width=width, height=4.2)
         plot_responsibilities(probabilities, axes)
         return figure
 

@@ -52,6 +52,7 @@ def inline_svg(figure: Figure, prefix: str, label: str) -> Markup:
     _few_ids(root, prefix)
     for element in root.iter():
         _rewrite(element)
+    for element in root.iter():
         _shared_style(element)
     for name in ("width", "height", "version"):
         root.attrib.pop(name, None)
@@ -97,6 +98,10 @@ def _few_ids(root: ET.Element, prefix: str) -> None:
 
 def _rewrite(element: ET.Element) -> None:
     style = element.get("style")
+    for name in ("fill", "stroke"):  # a variable is understood in a style only
+        color = element.attrib.pop(name, None)
+        if color is not None:
+            style = f"{name}: {color}; {style}" if style else f"{name}: {color}"
     if style is not None:
         element.set("style", _FONT.sub("var(--font)", _COLOR.sub(lambda found: _variable(found.group()), style)))
     for name in ("d", "x", "y", "points", "transform"):

@@ -1,5 +1,6 @@
 """Numbers and names as they are read."""
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,12 @@ def percent(share: Any) -> str:
 def clean(name: Any) -> str:
     """Return a name without characters that no page can hold."""
     return "".join(character if character.isprintable() else " " for character in str(name)).strip() or "(no name)"
+
+
+def two_lines(name: str, most: int = 16) -> str:
+    """Return a name beside a low picture: on two lines where one is too short."""
+    lines = textwrap.wrap(name, most)
+    return "\n".join([*lines[:1], short(" ".join(lines[1:]), most)] if len(lines) > 1 else [short(name, most)])
 
 
 def short(name: str, most: int = 18) -> str:
