@@ -9,7 +9,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 #: Rooms and names load when they are first used, so that `import kullback` is quick.
-_ROOMS = ("families", "geometry", "models", "learning", "sources", "estimators", "plots", "report")
+_ROOMS = ("families", "geometry", "models", "learning", "sources", "estimators", "distributed", "plots", "report")
 _NAMES = (
     "HMM",
     "BernoulliMixture",

@@ -1,6 +1,7 @@
 """Estimators of tables of independent rows: fit in batch, online or from a stream; score, sample, impute."""
 
 import abc
+import importlib
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
@@ -46,7 +47,8 @@ class Estimator(DensityMixin, ModelEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            NaN entries are missing. Arrays, memory maps, pandas and polars frames.
+            NaN entries are missing. Arrays, memory maps, pandas and polars frames. Of Dask arrays and frames
+            statistics travel, and up to 65,536 rows for the start; the rest stays where it is.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,) or None
@@ -59,8 +61,14 @@ class Estimator(DensityMixin, ModelEstimator):
         """
         self._validate_params()
         goes_on = self._goes_on
-        rows = self._rows(X, sample_weight, first=not goes_on, least=2)
         random = check_random_state(self.random_state)
+        if type(X).__module__.partition(".")[0] == "dask":
+            # a room above this one, which is there where Dask is
+            blocks = importlib.import_module("kullback.distributed").Blocks(self, X, sample_weight, not goes_on)
+            prior = getattr(self, "_prior", None)
+            self._learn(lambda: blocks.start(random), lambda m: blocks.em_step(m, prior), blocks.mass, goes_on)
+            return self
+        rows = self._rows(X, sample_weight, first=not goes_on, least=2)
         prior = getattr(self, "_prior", None)
 
         def step(model: Any) -> tuple[Any, Any]:

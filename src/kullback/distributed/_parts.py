@@ -1,0 +1,65 @@
+"""Dask collections as a list of blocks of rows, each a promise of a table and of its weights."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Part(NamedTuple):
+    """A block of rows and their weights, both delayed; None is a weight of 1 for each row."""
+
+    table: Any
+    weight: Any
+
+
+def parts_of(data: Any, sample_weight: Any = None) -> list[Part]:
+    """Return the blocks of a Dask array or frame of shape (rows, columns), whether their sizes are known or not."""
+    if not hasattr(data, "to_delayed") or getattr(data, "ndim", 0) != 2:
+        shape = getattr(data, "shape", None)
+        raise ValueError(
+            f"data is a {type(data).__name__}{'' if shape is None else f' of shape {shape}'}: it must be a Dask array "
+            "or frame of rows and columns."
+        )
+    if hasattr(data, "rechunk"):
+        data = data.rechunk({1: -1})  # a row is whole
+    tables = list(np.ravel(data.to_delayed()))
+    if sample_weight is None:
+        return [Part(table, None) for table in tables]
+    return [Part(*pair) for pair in zip(tables, _weights(data, sample_weight, len(tables)), strict=True)]
+
+
+def _weights(data: Any, sample_weight: Any, count: int) -> list[Any]:
+    if hasattr(sample_weight, "to_delayed"):
+        weights = list(np.ravel(sample_weight.to_delayed()))
+        if len(weights) != count:
+            raise ValueError(f"sample_weight has {len(weights)} blocks: X has {count}, and each needs its weights.")
+        return weights
+    sizes = np.array(data.chunks[0], dtype=float) if hasattr(data, "chunks") else np.full(1, np.nan)
+    if np.isnan(sizes).any():
+        raise ValueError(
+            "sample_weight is no Dask collection, and the sizes of the blocks of X are not known: pass one with the "
+            "same blocks."
+        )
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (int(sizes.sum()),):
+        raise ValueError(f"sample_weight has shape {weight.shape}: X has {int(sizes.sum())} rows, each with one.")
+    return np.split(weight, np.cumsum(sizes[:-1]).astype(int))
+
+
+def counted(table: Any, weight: Any) -> tuple[Any, np.ndarray | None]:
+    """Return the rows that count and their weights: a row of weight 0 is no row."""
+    if weight is None:
+        return table, None
+    weight = np.asarray(weight, dtype=np.float64)
+    if weight.shape != (len(table),):
+        raise ValueError(f"sample_weight has shape {weight.shape} where X has {len(table)} rows, each with one.")
+    if not (np.isfinite(weight).all() and (weight >= 0).all()):
+        raise ValueError("sample_weight must be finite and not negative.")
+    if weight.all():
+        return table, weight
+    return rows_of(table, np.flatnonzero(weight)), weight[weight > 0]
+
+
+def rows_of(table: Any, places: np.ndarray) -> Any:
+    """Return some rows of an array, or of a frame with the names of its columns."""
+    return table.iloc[places] if hasattr(table, "iloc") else table[places]
