@@ -4,13 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-all lint bench clean
 
 demo: $(VENV)/.plain  ## draw the natural-gradient flows and say where the picture is
 	$(BIN)/python examples/natural_gradient_flows.py
 
-test: $(VENV)/.dev  ## all tests and docstring examples
+test: $(VENV)/.dev  ## tests and docstring examples, without those that are marked as slow
 	$(BIN)/python -m pytest
+
+test-all: $(VENV)/.dev  ## all of them
+	$(BIN)/python -m pytest -m "slow or not slow"
 
 lint: $(VENV)/.dev  ## style, types, and who may import whom
 	$(BIN)/ruff check .

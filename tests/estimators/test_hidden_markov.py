@@ -16,6 +16,7 @@ import kullback
 from kullback.estimators._monitor import ConvergenceMonitor
 from kullback.families import Categorical, Independent, Poisson
 from kullback.models import HiddenMarkovModel
+from marks import slow
 
 # Few sizes, so that few functions are compiled: three states, two columns, 120 rows.
 LENGTHS = [50, 1, 29, 40]
@@ -134,7 +135,7 @@ COVARS_PRIORS = {
 }
 
 
-@pytest.mark.parametrize("form", [0, 1, 2])
+@pytest.mark.parametrize("form", [0, slow(1), slow(2)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_gaussian_priors_mean_what_they_mean_in_hmmlearn(kind, form):
     emissions = {"means_": MEANS, "covars_": COVARS[kind]}
@@ -215,7 +216,7 @@ def test_what_is_not_in_init_params_stays_and_the_rest_is_started():
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("implementation", ["log", "scaling"])
+@pytest.mark.parametrize("implementation", ["log", slow("scaling")])
 def test_answers_are_those_of_hmmlearn_for_attributes_set_by_hand(name, implementation):
     make, _ = CASES[name]
     X = make()
@@ -393,6 +394,7 @@ def test_a_monitor_prints_if_it_is_told_to(capsys):
 # --- scripts of hmmlearn's tutorials, with another import ----------------------------------------------------
 
 
+@pytest.mark.slow
 def test_script_of_a_dishonest_casino():
     gen_model = kullback.CategoricalHMM(n_components=2, random_state=99)
     gen_model.startprob_ = np.array([1.0, 0.0])
@@ -414,6 +416,7 @@ def test_script_of_a_dishonest_casino():
     assert np.mean((found == loaded) == (gen_states == 1)) > 0.75
 
 
+@pytest.mark.slow
 def test_script_of_model_selection():
     model = kullback.GaussianHMM(n_components=3, covariance_type="diag", random_state=9)
     model.startprob_ = np.array([0.6, 0.3, 0.1])
@@ -675,8 +678,8 @@ def test_the_lag_tells_of_what_comes_later():
     assert model.n_points_seen_ == 100
 
 
-@pytest.mark.parametrize("size", [1, 7, 60])
-@pytest.mark.parametrize("lag", [0, 5, 20])
+@pytest.mark.parametrize("size", [slow(1), 7, slow(60)])
+@pytest.mark.parametrize("lag", [slow(0), 5, slow(20)])
 def test_every_row_of_a_stream_is_counted_once(size, lag):
     X = reals()
     model = stream(lag=lag)
@@ -783,7 +786,7 @@ def test_a_piece_of_other_columns_is_refused_before_the_first_step_too():
         model.partial_fit(np.zeros((5, 3)), continues=True)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, slow(1), slow(2)])
 def test_a_stream_ends_near_batch_em(seed):
     X = stream().sample(20_000, random_state=seed)[0]
     first = kullback.GaussianHMM(K, n_iter=0, random_state=seed).fit(X[:100])
@@ -846,7 +849,9 @@ def test_a_forecast_is_what_the_chain_expects():
         model.forecast(X, steps=0)
 
 
-@pytest.mark.parametrize("family", ["exponential", "gamma", "beta", "bernoulli", "poisson", "categorical"])
+@pytest.mark.parametrize(
+    "family", ["gamma", *map(slow, ("exponential", "beta", "bernoulli", "poisson", "categorical"))]
+)
 def test_the_forecast_of_any_family_has_the_mean_of_what_is_drawn(family):
     rng = np.random.default_rng(0)
     X = {
@@ -883,6 +888,7 @@ def test_permuted_copies_give_the_model_back(name):
     assert together.score(CASES[name][0]()) == pytest.approx(model.score(CASES[name][0]()))
 
 
+@pytest.mark.slow
 def test_four_machines_from_a_common_start_are_near_one():
     X = stream().sample(4000, random_state=0)[0]
     parts = [stream(n_iter=15).fit(part) for part in np.split(X, 4)]
@@ -1101,7 +1107,7 @@ def test_states_that_nothing_leads_to_stay():
     assert all(np.isfinite(value).all() for value in parameters_of(model).values())
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["full", *map(slow, ("spherical", "diag", "tied"))])
 def test_a_state_that_dies_is_no_trouble(kind):
     """It is far from all rows: nothing is left of it, and nothing else is lost."""
     covars = {**COVARS, "diag": np.ones((K, N))}[kind]
