@@ -52,7 +52,7 @@ def slow_system(model):
     return type(model)(0.9999 * np.eye(2), model.observation, 1e-8 * np.eye(2), *rest)
 
 
-@pytest.mark.parametrize(("n", "continues"), [(3, False), (1, True)])
+@pytest.mark.parametrize(("n", "continues"), [(3, False), pytest.param(1, True, marks=pytest.mark.slow)])
 def test_both_ways_give_the_same(n, continues):
     model, carry = random_system(np.random.default_rng(n), n=n), CARRY if continues else None
     for system, ahead in ((model, False), (model, True), (slow_system(model), False)):
@@ -67,6 +67,7 @@ def test_both_ways_filter_the_same():
         np.testing.assert_allclose(one[-1].emission.mass, batch_of(3, True, False, False).weight.sum())
 
 
+@pytest.mark.slow
 def test_gradients_go_both_ways():
     model = jax.tree.map(jnp.asarray, random_system(np.random.default_rng(0)))
     values = np.random.default_rng(1).normal(size=(300, 3))
