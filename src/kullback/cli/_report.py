@@ -1,6 +1,5 @@
 """kullback report."""
 
-import importlib
 from pathlib import Path
 from typing import Annotated
 
@@ -11,21 +10,24 @@ from kullback.cli._arguments import Format, Header, Model
 
 def report(
     model: Model,
-    data: Annotated[str | None, typer.Option(help="Rows to hold the model against.", metavar="FILE")] = None,
+    data: Annotated[str | None, typer.Option(help="Rows to show the model with.", metavar="FILE")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the page goes.", metavar="FILE")] = Path(
         "report.html"
     ),
+    title: Annotated[str | None, typer.Option(help="The heading; the kind of the model otherwise.")] = None,
     format: Format = None,
     header: Header = True,
 ) -> None:
-    """Put what a model says, and how well it fits data, on one page."""
+    """Write one page that tells what a model has learned."""
+    import numpy as np
+
     from kullback.cli._held import Held
+    from kullback.cli._say import said_warnings
+    from kullback.report import write_report
 
     held = Held.load(model)
-    try:
-        room = importlib.import_module("kullback.report")
-    except ModuleNotFoundError:
-        raise ValueError("report is not part of this version of kullback.") from None
     X = None if data is None else held.all_rows(data, header=header, format=format)
-    room.write_report(held.estimator, X, output)
-    print(output)
+    if held.names is not None:
+        held.estimator.feature_names_in_ = np.array(held.names, dtype=object)
+    with said_warnings(quiet=True):  # the table has the names of the model, and an array cannot say so
+        print(write_report(held.estimator, output, X, title=title))

@@ -1,0 +1,172 @@
+"""kullback fit: online, in batch, from a pipe."""
+
+import json
+
+import numpy as np
+import pytest
+from cli.helpers import KINDS, held, rows_for, write_csv
+
+import kullback
+
+
+def test_online_is_fit_stream(run):
+    X = rows_for("gaussian-mixture")
+    write_csv("data.csv", X)
+    run("fit", "gaussian-mixture", "data.csv", "--n-components", 2, "--random-state", 3, "--batch-rows", 100,
+        "--passes", 2, "--save", "m.safetensors")  # fmt: skip
+    wanted = kullback.GaussianMixture(2, random_state=3).fit_stream(np.split(X, 3), passes=2)
+    found = kullback.load("m.safetensors")
+    assert np.array_equal(found.means_, wanted.means_)
+    assert np.array_equal(found.covariances_, wanted.covariances_)
+    assert found.n_points_seen_ == 600
+
+
+def test_a_series_goes_on_from_batch_to_batch_and_ends_with_the_file(run):
+    X = rows_for("gaussian-hmm")
+    write_csv("data.csv", X)
+    fit = ["fit", "gaussian-hmm", "data.csv", "--n-components", 2, "--random-state", 3, "--batch-rows", 100]
+    run(*fit, "--save", "m.safetensors")
+    wanted = kullback.GaussianHMM(2, random_state=3).fit_stream(np.split(X, 3))
+    found = kullback.load("m.safetensors")
+    assert np.array_equal(found.means_, wanted.means_)
+    assert np.array_equal(found.transmat_, wanted.transmat_)
+    assert found.n_points_seen_ == 300
+    assert not hasattr(found, "waiting_")
+
+
+def test_em_is_fit(run):
+    X = rows_for("gaussian-mixture")
+    write_csv("data.csv", X)
+    run("fit", "gaussian-mixture", "data.csv", "--n-components", 2, "--random-state", 3, "--method", "em",
+        "--batch-rows", 100, "--save", "m.safetensors")  # fmt: skip
+    wanted = kullback.GaussianMixture(2, random_state=3).fit(X)
+    found = kullback.load("m.safetensors")
+    assert np.array_equal(found.means_, wanted.means_)
+    assert found.converged_
+    assert found.verbose == 0
+
+
+def test_a_warning_is_a_sentence(run):
+    write_csv("data.csv", rows_for("gaussian-mixture"))
+    fit = ["fit", "gaussian-mixture", "data.csv", "--n-components", 3, "--random-state", 0, "--method", "em"]
+    fit += ["--max-iter", 1, "--tol", 0, "--save", "m.safetensors"]
+    told = run(*fit)
+    (line,) = told.stderr.splitlines()
+    assert line.startswith("kullback: Best performing initialization did not converge.")
+    assert run(*fit, "--quiet").output == ""
+
+
+def test_rows_come_through_a_pipe(run):
+    X = rows_for("gaussian-mixture").round(3)
+    write_csv("data.csv", X)
+    fit = ["--n-components", 2, "--random-state", 0, "--batch-rows", 100, "--save"]
+    run("fit", "gaussian-mixture", "data.csv", *fit, "file.safetensors")
+    with open("data.csv") as rows:
+        run("fit", "gaussian-mixture", "-", "--format", "csv", *fit, "pipe.safetensors", input=rows.read())
+    assert held("pipe.safetensors") == held("file.safetensors")
+
+
+def test_columns_are_chosen_and_remembered(run, refused):
+    X = rows_for("gaussian-mixture")
+    write_csv("data.csv", X, ["a", "b", "c", "d"])
+    write_csv("turned.csv", X[:, ::-1], ["d", "c", "b", "a"])
+    run("fit", "gaussian-mixture", "data.csv", "--columns", "c,a", "--save", "m.safetensors", "--random-state", 0)
+    first = run("score", "m.safetensors", "data.csv", "--quiet").stdout
+    assert run("score", "m.safetensors", "turned.csv", "--quiet").stdout == first
+    write_csv("less.csv", X[:, :2], ["a", "b"])
+    assert "less.csv has no column 'c'" in refused("score", "m.safetensors", "less.csv", "--quiet")
+
+
+def test_words_are_remembered(run, refused, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.choice(['red', 'blue'])},{rng.choice(['round', 'square', 'flat'])}" for _ in range(100)]
+    (tmp_path / "words.csv").write_text("color,shape\n" + "\n".join(rows) + "\n")
+    fit = ["fit", "categorical-mixture", "words.csv", "--n-components", 2, "--random-state", 0, "--batch-rows", 40]
+    run(*fit, "--passes", 2, "--save", "m.safetensors")
+    source = kullback.load("m.safetensors").source_
+    assert source["names"] == ["color", "shape"]
+    assert sorted(source["codes"]["shape"]) == ["flat", "round", "square"]
+    # the other way round the words come in another order, and mean the same
+    (tmp_path / "turned.csv").write_text("shape,color\n" + "\n".join(",".join(r.split(",")[::-1]) for r in rows[::-1]))
+    there = run("score", "m.safetensors", "words.csv", "--quiet").stdout.splitlines()[1:]
+    back = run("score", "m.safetensors", "turned.csv", "--quiet").stdout.splitlines()[1:]
+    assert there == back[::-1]
+    drawn = run("sample", "m.safetensors", "-n", 50).stdout.splitlines()
+    assert drawn[0] == "color,shape"
+    assert {line.split(",")[0] for line in drawn[1:]} == {"red", "blue"}
+    (tmp_path / "new.csv").write_text("color,shape\nred,round\ngreen,flat\n")
+    assert "new.csv, line 3" in refused("score", "m.safetensors", "new.csv")
+    (tmp_path / "holes.csv").write_text("color,shape\nred,\n,flat\n")
+    filled = run("impute", "m.safetensors", "holes.csv", "--quiet").stdout.splitlines()
+    assert filled[1].startswith("red,")
+    assert filled[1].split(",")[1] in ("round", "square", "flat")
+    assert filled[2].endswith(",flat")
+
+
+def test_progress_is_json_or_nothing(run, monkeypatch):
+    from kullback.cli import _progress
+
+    monkeypatch.setattr(_progress, "_PIPE", 0.0)
+    write_csv("data.csv", rows_for("gaussian-mixture"))
+    fit = ["fit", "gaussian-mixture", "data.csv", "--n-components", 2, "--batch-rows", 100, "--save", "m.safetensors"]
+    told = [json.loads(line) for line in run(*fit, "--json").stdout.splitlines()]
+    assert [line["rows"] for line in told] == [100, 200, 300, 300, 300]
+    assert told[-1]["done"]
+    assert told[-1]["saved"] == "m.safetensors"
+    assert {"rows_per_second", "log_likelihood", "seconds_left"} <= set(told[0])
+    lines = run(*fit).stderr.splitlines()
+    assert "100 rows" in lines[0]
+    assert "nats per point" in lines[0]
+    assert run(*fit, "--quiet").output == ""
+
+
+def test_bad_rows_say_where_they_are(run, refused, tmp_path):
+    write_csv("data.csv", rows_for("gaussian-mixture"))
+    lines = (tmp_path / "data.csv").read_text().splitlines()
+    (tmp_path / "bad.csv").write_text("\n".join([*lines[:2000], "1,2,x,4", "1,2", *lines[1:50]]))
+    fit = ["fit", "gaussian-mixture", "bad.csv", "--save", "m.safetensors"]
+    assert "bad.csv, line 302" in refused(*fit)
+    told = run(*fit, "--skip-bad")
+    assert "2 bad rows left out" in told.stdout
+    assert "max_bad allows 1" in run(*fit, "--skip-bad", "--max-bad", 1, code=2).stderr
+
+
+def test_rows_that_the_model_does_not_allow_say_where_they_are(refused):
+    X = rows_for("poisson-mixture")
+    X[250, 0] = -1
+    write_csv("data.csv", X)
+    sentence = refused("fit", "poisson-mixture", "data.csv", "--batch-rows", 100, "--save", "m.safetensors")
+    assert sentence.startswith("rows 201 to 300: ")
+    assert "X[50, 0] is -1" in sentence
+
+
+def test_what_does_not_go_together_is_refused(run, refused, tmp_path):
+    write_csv("data.csv", rows_for("gaussian-mixture"))
+    save = ["--save", "m.safetensors"]
+    mixture = ["fit", "gaussian-mixture", "data.csv"]
+    assert "--passes is for --method online" in refused(*mixture, *save, "--method", "em", "--passes", 2)
+    assert "--checkpoint is for" in refused(*mixture, *save, "--method", "em", "--checkpoint", "c")
+    assert "--shuffle is not for GaussianHMM" in refused("fit", "gaussian-hmm", "data.csv", *save, "--shuffle", 9)
+    assert "--resume needs --checkpoint" in refused(*mixture, *save, "--resume")
+    assert "can be gone through once" in refused("fit", "gaussian-mixture", "-", *save, "--passes", 2)
+    assert "no file nothing.csv" in refused("fit", "gaussian-mixture", "nothing.csv", *save)
+    (tmp_path / "data.xyz").write_text("1\n")
+    assert "format of data.xyz cannot be told" in refused("fit", "gaussian-mixture", "data.xyz", *save)
+    assert "format is 'xls'" in refused(*mixture, *save, "--format", "xls")
+    assert "no column 'z'" in refused(*mixture, *save, "--columns", "z")
+    assert "nowhere is not a directory" in refused(*mixture, "--save", "nowhere/m.safetensors")
+    assert "must be places" in refused(*mixture, *save, "--no-header", "--columns", "a")
+    write_csv("few.csv", rows_for("gaussian-mixture", 2))
+    assert "n_components = 5" in refused("fit", "gaussian-mixture", "few.csv", *save, "--n-components", 5)
+    (tmp_path / "empty.csv").write_text("a,b\n")
+    assert "too few rows" in refused("fit", "gaussian-mixture", "empty.csv", *save)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_example_of_each_help_runs(run, name):
+    told = run("fit", name, "--help").stdout
+    assert "--random-state" in told
+    (line,) = [line for line in told.splitlines() if line.strip().startswith("$ kullback")]
+    write_csv("data.csv", rows_for(name))
+    run(*line.split()[2:])
+    assert "rows" not in run(*line.split()[2:], "--quiet").output
