@@ -54,11 +54,7 @@ class Codes:
 
 
 def _encoded(entries: Any) -> tuple[np.ndarray, list[str]]:
-    """Return an Arrow array as places in a list of its words; -1 for null."""
-    import pyarrow as pa
-
-    if not pa.types.is_string(entries.type):
-        entries = entries.cast(pa.string())
+    """Return an Arrow array of strings as places in a list of its words; -1 for null."""
     encoded = entries.dictionary_encode()
     index = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return index, [word(each) or "" for each in encoded.dictionary.to_pylist()]

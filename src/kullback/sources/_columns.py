@@ -45,7 +45,9 @@ class Columns:
                 for label, kind in zip(self.labels, self.kinds, strict=True)
             ]
         self._refuse(origin)
-        words: dict[str, list[str]] = {label: [] for _, label in self._words()}
+        words: dict[str, list[str]] = {
+            label: [] for label, kind in zip(self.labels, self.kinds, strict=True) if kind == "words"
+        }
         self.codes = Codes(words if codes is None else codes, closed=codes is not None)
 
     def __len__(self) -> int:
@@ -88,43 +90,41 @@ class Columns:
 
         What is infinite, or a word that is not known, is added to `bad`.
         """
+        words: dict[int, Any] = {}
         if isinstance(table, np.ndarray):
             out[:] = table
         else:
-            self._fill_numbers(out, table)
-            for place, label in self._words():
-                for row, each in self.codes.strange(label, table.column(place)).items():
-                    bad.setdefault(row, f"column {label!r} is {each!r}, a word that was not there when codes were made")
+            words = self._fill_numbers(out, table)
+        for place, entries in words.items():
+            for row, each in self.codes.strange(self.labels[place], entries).items():
+                what = f"column {self.labels[place]!r} is {each!r}, a word that was not there when codes were made"
+                bad.setdefault(row, what)
         with np.errstate(over="ignore", invalid="ignore"):
             plain = np.isfinite(np.sum(out))  # nothing is missing or infinite: nearly always
         if not plain:
             for row, place in np.argwhere(np.isinf(out)).tolist():
                 bad.setdefault(row, f"column {self.labels[place]!r} is infinite")
-        if bad:
-            keep = np.ones(len(out), bool)
-            keep[list(bad)] = False
-            out = out[keep]
-            table = table if isinstance(table, np.ndarray) else table.take(np.flatnonzero(keep))
-        if not isinstance(table, np.ndarray):
-            for place, label in self._words():  # only now: a bad row has no say
-                out[:, place] = self.codes.numbers(label, table.column(place))
+        keep = np.delete(np.arange(len(out)), list(bad)) if bad else None
+        out = out if keep is None else out[keep]
+        for place, entries in words.items():  # only now: a bad row has no say in which words there are
+            out[:, place] = self.codes.numbers(self.labels[place], entries if keep is None else entries.take(keep))
         return out
 
-    def _words(self) -> list[tuple[int, str]]:
-        return [(place, label) for place, label in enumerate(self.labels) if self.kinds[place] == "words"]
-
-    def _fill_numbers(self, out: np.ndarray, table: Any) -> None:
+    def _fill_numbers(self, out: np.ndarray, table: Any) -> dict[int, Any]:
+        """Write the columns of numbers, zeros for the others, and return these by their place."""
         import pyarrow as pa
 
-        double = pa.float64()
+        double, words = pa.float64(), {}
         for place, kind in enumerate(self.kinds):
+            column = table.column(place)
             if kind == "words":
+                words[place] = column.cast(pa.string())
                 out[:, place] = 0
                 continue
-            column = table.column(place)
             if column.type != double:
                 column = column.cast(double, safe=False)
             out[:, place] = column.to_numpy(zero_copy_only=False)
+        return words
 
 
 def _plural(kind: str) -> str:

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,8 @@ from kullback.sources._columns import Columns
 from kullback.sources._entries import kind_of, shown
 from kullback.sources._part import Look, Part, Piece
 from kullback.sources._text import Block, TextFile, TextStream
+
+_TWO = re.compile(rb"\}[ \t\r]*\{")
 
 
 class JsonLinesPart(Part):
@@ -73,6 +76,8 @@ def _quickly(data: bytes, columns: Columns) -> Any:
     schema = pa.schema([(name, types[kind]) for name, kind in zip(columns.labels, columns.kinds, strict=True)])
     read = arrow_json.ReadOptions(use_threads=False, block_size=len(data) + 1)
     parse = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    if _TWO.search(data):  # two objects in a line: they would be two rows
+        return None
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
     with contextlib.suppress(pa.ArrowInvalid):
         table = arrow_json.read_json(pa.BufferReader(data), read, parse)
