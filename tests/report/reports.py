@@ -1,34 +1,43 @@
 """Small fitted estimators of every kind, and their pages taken apart."""
 
+import functools
 from html.parser import HTMLParser
 
 import numpy as np
 
 import kullback
+from kullback import models
+from kullback.families import (
+    Bernoulli,
+    Categorical,
+    DiagonalGaussian,
+    Independent,
+    Poisson,
+    Product,
+    VonMises,
+)
 
 #: Elements that have no end.
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 
-def blobs(rows=60, columns=3, seed=0):
+def blobs(rows=40, columns=2, seed=0):
     rng = np.random.default_rng(seed)
     return np.concatenate([rng.normal(m, 1, (rows, columns)) for m in (-4, 4)])
 
 
-def counts(rows=60, columns=3, seed=0):
-    rng = np.random.default_rng(seed)
-    rates = np.repeat([[2.0, 9.0, 4.0], [8.0, 1.0, 4.0]], rows, axis=0)[:, :columns]
-    return rng.poisson(rates).astype(float)
+def counts(rows=40, columns=2, seed=0):
+    rates = np.repeat([[2.0, 9.0], [8.0, 1.0]], rows, axis=0)[:, :columns]
+    return np.random.default_rng(seed).poisson(rates).astype(float)
 
 
-def mixed(rows=60, seed=0):
+def mixed(rows=40, seed=0):
     rng = np.random.default_rng(seed)
-    return np.concatenate(
-        [
-            np.stack([rng.normal(m, 1, rows), rng.poisson(c, rows), rng.vonmises(a, 4, rows), rng.choice(3, rows)], 1)
-            for m, c, a in ((0, 2, -1), (5, 20, 2))
-        ]
-    )
+    parts = [
+        np.stack([rng.normal(m, 1, rows), rng.poisson(c, rows), rng.vonmises(a, 4, rows)], axis=1)
+        for m, c, a in ((0, 2, -1), (5, 20, 2))
+    ]
+    return np.concatenate(parts)
 
 
 def series(rows=120, seed=0):
@@ -36,54 +45,68 @@ def series(rows=120, seed=0):
     return (np.sin(np.arange(rows) * 0.5) + rng.normal(0, 0.2, rows))[:, None]
 
 
-def fitted(kind):
-    """Return a fitted estimator and its data."""
-    few = {"random_state": 0, "max_iter": 5, "tol": 1e9}  # done after a step
-    hmm = {"random_state": 0, "n_iter": 3, "tol": -np.inf}
-    three = np.random.default_rng(0).dirichlet([2.0, 3.0, 4.0], 80)
-    make = {
-        "GaussianMixture": lambda: (kullback.GaussianMixture(2, **few), blobs()),
-        "BernoulliMixture": lambda: (kullback.BernoulliMixture(2, **few), blobs()),
-        "PoissonMixture": lambda: (kullback.PoissonMixture(2, **few), counts()),
-        "CategoricalMixture": lambda: (kullback.CategoricalMixture(2, **few), counts() % 3),
-        "Mixture": lambda: (
-            kullback.Mixture(2, family=["gaussian", "poisson", "von_mises", "categorical"], **few),
-            mixed(),
-        ),
-        "Mixture of Dirichlets": lambda: (kullback.Mixture(2, family="dirichlet", **few), three),
-        "Mixture of gammas": lambda: (kullback.Mixture(2, family="gamma", **few), np.exp(blobs() / 4)),
-        "Mixture of betas": lambda: (kullback.Mixture(2, family="beta", **few), 1 / (1 + np.exp(-blobs() / 4))),
-        "Mixture of exponentials": lambda: (kullback.Mixture(2, family="exponential", **few), np.exp(blobs() / 4)),
-        "Mixture of Isings": lambda: (kullback.Mixture(1, family="ising", **few), np.sign(blobs())),
-        "Mixture of multinomials": lambda: (
-            kullback.Mixture(2, family="multinomial", **few),
-            np.random.default_rng(0).multinomial(9, [0.2, 0.3, 0.5], 80).astype(float),
-        ),
-        "Mixture of spheres": lambda: (kullback.Mixture(2, family="spherical_gaussian", **few), blobs()),
-        "CompoundDirichlet": lambda: (kullback.CompoundDirichlet(**few), counts()),
-        "ProbabilisticPCA": lambda: (kullback.ProbabilisticPCA(1, **few), blobs()),
-        "FactorAnalysis": lambda: (kullback.FactorAnalysis(1, **few), blobs()),
-        "GaussianHMM": lambda: (kullback.GaussianHMM(2, **hmm), blobs()),
-        "CategoricalHMM": lambda: (kullback.CategoricalHMM(2, **hmm), counts(columns=1) % 3),
-        "PoissonHMM": lambda: (kullback.PoissonHMM(2, **hmm), counts()),
-        "MultinomialHMM": lambda: (kullback.MultinomialHMM(2, **hmm), counts()),
-        "HMM": lambda: (kullback.HMM(2, family=["gaussian", "poisson", "von_mises", "categorical"], **hmm), mixed()),
-        "LinearDynamicalSystem": lambda: (
-            kullback.LinearDynamicalSystem(2, random_state=0, max_iter=2, tol=0.0),
-            series(),
-        ),
-    }
-    estimator, X = make[kind]()
-    return estimator.fit(X), X
+def holes(X):
+    """Leave out some entries."""
+    return np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
 
 
-KINDS = (
-    *("GaussianMixture", "BernoulliMixture", "PoissonMixture", "CategoricalMixture", "Mixture"),
-    *("Mixture of Dirichlets", "Mixture of gammas", "Mixture of betas", "Mixture of exponentials"),
-    *("Mixture of Isings", "Mixture of multinomials", "Mixture of spheres", "CompoundDirichlet"),
-    *("ProbabilisticPCA", "FactorAnalysis", "GaussianHMM", "CategoricalHMM", "PoissonHMM", "MultinomialHMM"),
-    *("HMM", "LinearDynamicalSystem"),
+#: Components of two members each, and of two columns.
+BITS = Independent(Bernoulli(np.array([[0.2, 0.9], [0.7, 0.4]])))
+SYMBOLS = Independent(Categorical(np.array([[[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]], [[0.6, 0.3, 0.1], [0.4, 0.4, 0.2]]])))
+COUNTS = Independent(Poisson(np.array([[2.0, 9.0], [8.0, 1.0]])))
+MIXED = Product(
+    [
+        DiagonalGaussian(np.array([[0.0], [5.0]]), np.ones((2, 1))),
+        Independent(Poisson(np.array([[2.0], [20.0]]))),
+        Independent(VonMises(np.array([[-1.0], [2.0]]), np.full((2, 1), 4.0))),
+    ]
 )
+CHAIN = ([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]])
+
+
+def mixture(kind, components):
+    """Return a mixture that was not fitted: most pages are tested without compiling a fit."""
+    return kind.from_model(models.Mixture(np.array([0.4, 0.6]), components))
+
+
+def chain(kind, emissions):
+    return kind.from_model(models.HiddenMarkovModel(*map(np.array, CHAIN), emissions))
+
+
+MAKE = {
+    "GaussianMixture": lambda: (kullback.GaussianMixture(2, random_state=0).fit(blobs()), blobs()),
+    "BernoulliMixture": lambda: (mixture(kullback.BernoulliMixture, BITS), blobs()),
+    "PoissonMixture": lambda: (mixture(kullback.PoissonMixture, COUNTS), holes(counts())),
+    "CategoricalMixture": lambda: (mixture(kullback.CategoricalMixture, SYMBOLS), counts() % 3),
+    "Mixture": lambda: (mixture(kullback.Mixture, MIXED), mixed()),
+    "CompoundDirichlet": lambda: (
+        kullback.CompoundDirichlet.from_model(models.CompoundDirichlet(np.array([2.0, 3.0]))),
+        counts(),
+    ),
+    "ProbabilisticPCA": lambda: (kullback.ProbabilisticPCA(1).fit(blobs()), blobs()),
+    "FactorAnalysis": lambda: (kullback.FactorAnalysis(1).fit(blobs(columns=3)), blobs(columns=3)),
+    "GaussianHMM": lambda: (kullback.GaussianHMM(2, random_state=0, n_iter=3, tol=-np.inf).fit(blobs()), blobs()),
+    "CategoricalHMM": lambda: (
+        chain(kullback.CategoricalHMM, Independent(Categorical(SYMBOLS.columns.probabilities[:, :1]))),
+        counts(columns=1) % 3,
+    ),
+    "PoissonHMM": lambda: (chain(kullback.PoissonHMM, COUNTS), counts()),
+    "MultinomialHMM": lambda: (
+        chain(kullback.MultinomialHMM, models.Counts(np.array([[0.2, 0.8], [0.9, 0.1]]), 10.0)),
+        counts(),
+    ),
+    "HMM": lambda: (chain(kullback.HMM, MIXED), holes(mixed())),
+    "LinearDynamicalSystem": lambda: (
+        kullback.LinearDynamicalSystem(2, random_state=0, max_iter=2, tol=0.0).fit(holes(series())),
+        holes(series()),
+    ),
+}
+
+
+@functools.cache
+def fitted(kind):
+    """Return an estimator of a kind, and data for it."""
+    return MAKE[kind]()
 
 
 class Page(HTMLParser):

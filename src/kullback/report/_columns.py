@@ -39,7 +39,7 @@ def columns_of(components: Any, totals: np.ndarray | None) -> list[Column]:
             alpha = np.asarray(components.concentration)
             rest = alpha.sum(axis=1, keepdims=True) - alpha
             words = [_words("concentration", alpha[:, j]) for j in range(alpha.shape[1])]
-            return [_smooth(stats.beta(alpha[:, j], rest[:, j]), words[j], (0, 1)) for j in range(alpha.shape[1])]
+            return [_smooth(stats.beta(alpha[:, [j]], rest[:, [j]]), words[j], (0, 1)) for j in range(len(words))]
         case families.Ising():
             up = (1 + np.asarray(components.expectation)[:, : components.event_shape[0]]) / 2
             return [_listed([-1, 1], np.stack([1 - p, p], axis=1), _words("probability of +1", p)) for p in up.T]
@@ -79,18 +79,18 @@ def _single(members: Any, place: int) -> Column:
             return _listed(range(p.shape[1]), p, words)
         case families.Poisson():
             rate = of("rate")
-            return _whole(stats.poisson(rate), _words("rate", rate), (rate, rate))
+            return _whole(stats.poisson(rate[:, None]), _words("rate", rate), (rate, rate))
         case families.Exponential():
             rate = of("rate")
-            return _smooth(stats.expon(scale=1 / rate), _words("rate", rate), (0, np.inf), True)
+            return _smooth(stats.expon(scale=1 / rate[:, None]), _words("rate", rate), (0, np.inf), True)
         case families.Gamma():
             shape, rate = of("shape"), of("rate")
             words = [f"shape {number(a)}, rate {number(b)}" for a, b in zip(shape, rate, strict=True)]
-            return _smooth(stats.gamma(shape, scale=1 / rate), words, (0, np.inf), True)
+            return _smooth(stats.gamma(shape[:, None], scale=1 / rate[:, None]), words, (0, np.inf), True)
         case families.Beta():
             a, b = of("alpha"), of("beta")
             words = [f"α {number(one)}, β {number(other)}" for one, other in zip(a, b, strict=True)]
-            return _smooth(stats.beta(a, b), words, (0, 1), True)
+            return _smooth(stats.beta(a[:, None], b[:, None]), words, (0, 1), True)
     mean, concentration = of("mean"), of("concentration")
     words = [f"{number(m)} rad, κ {number(c)}" for m, c in zip(mean, concentration, strict=True)]
     density = stats.vonmises(concentration[:, None], loc=mean[:, None]).pdf
@@ -99,22 +99,20 @@ def _single(members: Any, place: int) -> Column:
 
 def _normal(means: np.ndarray, spreads: np.ndarray) -> Column:
     words = [f"{number(m)} ± {number(s, 3)}" for m, s in zip(means, spreads, strict=True)]
-    return _smooth(stats.norm(means, spreads), words, (-np.inf, np.inf), True)
+    return _smooth(stats.norm(means[:, None], spreads[:, None]), words, (-np.inf, np.inf), True)
 
 
 def _smooth(law: Any, words: list[str], support: tuple[float, float], sizes: bool = False) -> Column:
+    """Return a column with a density, from a law of shape (K, 1)."""
     low = max(float(law.ppf(0.001).min()), support[0])
     high = min(float(law.ppf(0.999).max()), support[1])
-
-    def density(x: np.ndarray) -> np.ndarray:
-        return np.stack([law.pdf(value) for value in x], axis=1)
-
-    return Column(density, False, (low, high), words, (law.mean(), law.var()) if sizes else None)
+    moments = (np.ravel(law.mean()), np.ravel(law.var())) if sizes else None
+    return Column(law.pdf, False, (low, high), words, moments)
 
 
 def _whole(law: Any, words: list[str], moments: tuple[np.ndarray, np.ndarray] | None) -> Column:
     span = float(law.ppf(0.001).min()), float(law.ppf(0.999).max())
-    return Column(lambda x: np.stack([law.pmf(value) for value in x], axis=1), True, span, words, moments)
+    return Column(law.pmf, True, span, words, moments)
 
 
 def _listed(values: Any, shares: np.ndarray, words: list[str]) -> Column:
