@@ -33,7 +33,7 @@ class Blocks:
     def __init__(self, estimator: Any, data: Any, sample_weight: Any, first: bool):
         self._estimator, self._parts = estimator, parts_of(data, sample_weight)
         look = dask.delayed(surveyed, pure=False)
-        self._survey: Survey = reduced([look(*part) for part in self._parts], merge_surveys)
+        self._survey: Survey = reduced([part.asked(look) for part in self._parts], merge_surveys)
         if self._survey.mass <= 0:
             raise ValueError("X has no row that counts: there is nothing to learn from.")
         self._sample: Rows | None = None
@@ -66,7 +66,7 @@ class Blocks:
 
     def _gathered(self, question: "_Question") -> Any:
         ask, asked = dask.delayed(_said, pure=False), shared(question)
-        return reduced([ask(asked, place, *part) for place, part in enumerate(self._parts)], _merged)
+        return reduced([part.asked(ask, asked, place) for place, part in enumerate(self._parts)], _merged)
 
     def _asking(self) -> Any:
         """Return what a worker needs to know of the estimator: not what it has learned."""
@@ -95,7 +95,7 @@ class Blocks:
             drawn = np.sort(np.random.default_rng(seed).choice(ends[-1], SEEN_BY_KMEANS, replace=False))
             chosen = [part - end + count for part, end, count in zip(_split(drawn, ends), ends, counts, strict=True)]
         pick = dask.delayed(_picked, pure=False)
-        return list(dask.compute(*[pick(places, *part) for places, part in zip(chosen, self._parts, strict=True)]))
+        return list(dask.compute(*[part.asked(pick, places) for places, part in zip(chosen, self._parts, strict=True)]))
 
     def _moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and covariance of all rows; what is missing counts as the mean of its column."""

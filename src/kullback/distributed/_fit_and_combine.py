@@ -58,7 +58,7 @@ def fit_and_combine(
     for name, value in (("synchronize_every", synchronize_every), ("passes", passes)):
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} is {value!r}: it must be an integer, 1 or more.")
-    sites = _sites(parts_of(data, sample_weight), data, client)
+    sites = _sites(parts_of(data, sample_weight), client)
     together = _Together(estimator)
     for _ in range(passes):
         for start in range(0, max(len(parts) for parts in sites.values()), synchronize_every):
@@ -66,7 +66,7 @@ def fit_and_combine(
             # a worker that is lost is replaced by another, which makes its blocks again
             found = [
                 client.compute(
-                    task(state, [list(part) for part in parts[start : start + synchronize_every]]),
+                    task(state, [[part.table, part.weight] for part in parts[start : start + synchronize_every]]),
                     workers=[address],
                     allow_other_workers=True,
                 )
@@ -77,21 +77,15 @@ def fit_and_combine(
     return together.result()
 
 
-def _sites(parts: list[Part], data: Any, client: Any) -> dict[str, list[Part]]:
+def _sites(parts: list[Part], client: Any) -> dict[str, list[Part]]:
     """Return the parts of each worker, by its address: those that it holds, or a run of neighbors."""
-    from distributed import futures_of, wait
-
     workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
     if not workers:
         raise ValueError("client has no workers: start some, or wait for them.")
-    held = futures_of(data)
-    wait(held)
-    where = {key: addresses for key, addresses in client.who_has(held).items() if addresses} if held else {}
     runs = np.repeat(workers, [len(run) for run in np.array_split(np.arange(len(parts)), len(workers))])
     sites: dict[str, list[Part]] = {}
     for part, otherwise in zip(parts, runs, strict=True):
-        found = where.get(part.table.key, ())
-        sites.setdefault(min(found) if found else str(otherwise), []).append(part)
+        sites.setdefault(part.home or str(otherwise), []).append(part)
     return dict(sorted(sites.items()))
 
 

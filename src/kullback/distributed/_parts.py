@@ -1,15 +1,28 @@
 """Dask collections as a list of blocks of rows, each a promise of a table and of its weights."""
 
+import contextlib
+import sys
 from typing import Any, NamedTuple
 
+import dask
 import numpy as np
 
 
 class Part(NamedTuple):
-    """A block of rows and their weights, both delayed; None is a weight of 1 for each row."""
+    """A block of rows and their weights, both delayed; None is a weight of 1 for each row.
+
+    `home` is the address of the worker that holds the block, if one does.
+    """
 
     table: Any
     weight: Any
+    home: str | None
+
+    def asked(self, task: Any, *args: Any) -> Any:
+        """Return a task of the block, to be done where the block is; elsewhere only if its worker is lost."""
+        here = dask.annotate(workers=[self.home], allow_other_workers=True) if self.home else contextlib.nullcontext()
+        with here:
+            return task(*args, self.table, self.weight)
 
 
 def parts_of(data: Any, sample_weight: Any = None) -> list[Part]:
@@ -22,10 +35,18 @@ def parts_of(data: Any, sample_weight: Any = None) -> list[Part]:
         )
     if hasattr(data, "rechunk"):
         data = data.rechunk({1: -1})  # a row is whole
-    tables = list(np.ravel(data.to_delayed()))
-    if sample_weight is None:
-        return [Part(table, None) for table in tables]
-    return [Part(*pair) for pair in zip(tables, _weights(data, sample_weight, len(tables)), strict=True)]
+    tables, homes = list(np.ravel(data.to_delayed())), _homes(data)
+    weights = [None] * len(tables) if sample_weight is None else _weights(data, sample_weight, len(tables))
+    return [Part(table, weight, homes.get(table.key)) for table, weight in zip(tables, weights, strict=True)]
+
+
+def _homes(data: Any) -> dict[Any, str]:
+    """Return the worker of each block that is in the memory of one."""
+    held = sys.modules["distributed"].futures_of(data) if "distributed" in sys.modules else []
+    if not held:
+        return {}
+    sys.modules["distributed"].wait(held)
+    return {key: min(workers) for key, workers in held[0].client.who_has(held).items() if workers}
 
 
 def _weights(data: Any, sample_weight: Any, count: int) -> list[Any]:
