@@ -56,5 +56,5 @@ class Codes:
 def _encoded(entries: Any) -> tuple[np.ndarray, list[str]]:
     """Return an Arrow array of strings as places in a list of its words; -1 for null."""
     encoded = entries.dictionary_encode()
-    index = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    index = np.from_dlpack(encoded.indices.fill_null(-1))
     return index, [word(each) or "" for each in encoded.dictionary.to_pylist()]

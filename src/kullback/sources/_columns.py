@@ -123,7 +123,9 @@ class Columns:
                 continue
             if column.type != double:
                 column = column.cast(double, safe=False)
-            out[:, place] = column.to_numpy(zero_copy_only=False)
+            if column.null_count:
+                column = column.fill_null(np.nan)
+            out[:, place] = np.from_dlpack(column)  # `to_numpy` would import pandas
         return words
 
 

@@ -53,7 +53,7 @@ class TextStream:
     seekable = False
 
     def __init__(self, stream: Any, name: str, quotes: bool):
-        self.name, self._stream = name, stream
+        self.name, self._stream, self._asks = name, stream, True
         self._waiting: list[Block] = []
         self._coming = _blocks(self._read, 0, 1, quotes, name)
 
@@ -71,11 +71,28 @@ class TextStream:
         yield from self._coming
 
     def _read(self) -> bytes | None:
-        """Return what is there; None when nothing came for a while."""
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # not all streams can be asked
-            if not select.select([self._stream.fileno()], [], [], PATIENCE)[0]:
-                return None
+        """Return all that is there, up to a block; None when nothing came for a while."""
+        if not self._ready(PATIENCE):
+            return None
+        data = self._some()
+        while data and len(data) < BLOCK and self._asks and self._ready(0):
+            more = self._some()
+            if not more:
+                break
+            data += more
+        return data
+
+    def _some(self) -> bytes:
         return self._stream.read1(BLOCK) if hasattr(self._stream, "read1") else self._stream.read(BLOCK)
+
+    def _ready(self, patience: float) -> bool:
+        """Whether reading would not have to wait; not all streams can be asked."""
+        if self._asks:
+            try:
+                return bool(select.select([self._stream.fileno()], [], [], patience)[0])
+            except (OSError, ValueError, AttributeError):
+                self._asks = False
+        return True
 
 
 def rows_of(block: Block, delimiter: str) -> Iterator[tuple[int, list[str]]]:
