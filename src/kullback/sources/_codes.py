@@ -37,7 +37,7 @@ class Codes:
         """Return the places of the words of an Arrow array, NaN for those that are missing; new words are added."""
         index, found = _encoded(entries)
         places, known = self._places[label], self.words[label]
-        codes = np.full(len(found) + 1, np.nan)  # the last one, -1, is for what is missing
+        codes = np.full(len(found), np.nan)
         for at, each in enumerate(found):
             if not each:
                 continue
@@ -54,7 +54,7 @@ class Codes:
 
 
 def _encoded(entries: Any) -> tuple[np.ndarray, list[str]]:
-    """Return an Arrow array of strings as places in a list of its words; -1 for null."""
-    encoded = entries.dictionary_encode()
-    index = np.from_dlpack(encoded.indices.fill_null(-1))
+    """Return an Arrow array of strings as places in a list of its words; what is missing is the empty one."""
+    encoded = entries.dictionary_encode(null_encoding="encode")
+    index = np.from_dlpack(encoded.indices)
     return index, [word(each) or "" for each in encoded.dictionary.to_pylist()]

@@ -1,5 +1,6 @@
 """Which columns are kept, and how their entries become numbers."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -124,9 +125,17 @@ class Columns:
             if column.type != double:
                 column = column.cast(double, safe=False)
             if column.null_count:
-                column = column.fill_null(np.nan)
-            out[:, place] = np.from_dlpack(column)  # `to_numpy` would import pandas
+                column = column.fill_null(_nan())
+            out[:, place] = np.from_dlpack(column)
         return words
+
+
+@functools.cache
+def _nan() -> Any:
+    """Return NaN as Arrow has it. Made in this way it needs no pandas, which `pa.scalar` and `to_numpy` import."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.float64(), 1, [None, pa.py_buffer(np.array([np.nan]))])[0]
 
 
 def _plural(kind: str) -> str:
