@@ -31,7 +31,7 @@ def plot_matrix(matrix: Any, rows: Sequence[str], columns: Sequence[str], axes: 
         shade = 0.7 * float(abs(value) / largest)
         axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, color=color, alpha=shade, linewidth=0))
         if numbers:
-            axes.text(j, i, f"{value:.2f}".replace("-", "−"), ha="center", va="center", fontsize=8.5)
+            axes.text(j, i, f"{round(value, 2) + 0.0:.2f}".replace("-", "−"), ha="center", va="center", fontsize=8.5)
     axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(rows)), rows)

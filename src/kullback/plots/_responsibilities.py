@@ -16,8 +16,8 @@ def plot_responsibilities(probabilities: Any, axes: Axes | None = None) -> Axes:
     new figure when it is None.
 
     >>> axes = plot_responsibilities([[0.1, 0.9], [1.0, 0.0], [0.8, 0.2]])
-    >>> len(axes.collections), axes.get_xlim()
-    (2, (0.0, 3.0))
+    >>> len(axes.collections), float(axes.get_xlim()[1])
+    (2, 3.0)
     """
     table = np.asarray(probabilities, dtype=float)
     if table.ndim != 2 or len(table) == 0:

@@ -26,8 +26,9 @@ def responsibilities(subject: Subject) -> list[Picture]:
         return figure
 
     sure = percent(np.mean(probabilities.max(axis=1) > 0.9))
-    which = "rows" if len(some) == len(subject.X) else f"{len(some):,} of {len(subject.X):,} rows, drawn at random,"
-    caption = f"Colors are the components' probabilities. {sure} of {which} belong to one by more than 0.9."
+    rows = f"{len(subject.X):,} rows"
+    which = f"the {rows}" if len(some) == len(subject.X) else f"{len(some):,} rows, drawn at random from {rows}"
+    caption = f"Colors are the components' probabilities. Of {which}, {sure} belong to one by more than 0.9."
     return [picture("responsibilities", "Responsibilities", caption, draw)]
 
 

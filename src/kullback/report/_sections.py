@@ -54,11 +54,11 @@ def _columns(subject: Subject) -> Section:
     pictures = marginals(subject)
     if not pictures:
         return Section("columns", "", "", [], [])
-    note = "Solid: the model. "
+    note = "Solid lines, or the tops of colored bars: the model. "
     if len(subject.weights) > 1:
         note += f"In colors: its {'states' if subject.is_hidden_markov else 'components'}, by their shares. "
     if subject.X is not None:
-        note += "Gray bars or black dots: the data. "
+        note += "Gray bars, or dots: the data. "
     if len(subject.names) > MOST_MARGINALS:
         note += f"The first {MOST_MARGINALS} of {len(subject.names):,} columns."
     return Section("columns", "Column by column", note, [], pictures)

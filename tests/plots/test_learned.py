@@ -1,0 +1,117 @@
+"""Pictures of what models have learned."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.patches import Circle, FancyArrowPatch
+
+from kullback.plots import (
+    COLORS,
+    colors_of,
+    panels,
+    plot_eigenvalues,
+    plot_forecast,
+    plot_learning,
+    plot_marginal,
+    plot_matrix,
+    plot_responsibilities,
+    plot_states,
+    plot_transitions,
+)
+
+
+def test_colors_repeat_and_leave_out_black():
+    colors = colors_of(9)
+    assert colors[:2] == [COLORS["blue"], COLORS["vermilion"]]
+    assert colors[7:] == colors[:2]
+    assert COLORS["black"] not in colors
+
+
+def test_marginal_curves_add_up_to_the_mixture_over_a_histogram_of_area_1():
+    x = np.linspace(-1, 1, 11)
+    densities = np.stack([np.full(11, 0.5), 1 - np.abs(x)])
+    values = np.append(np.random.default_rng(0).uniform(-1, 1, 500), np.nan)
+    axes = plot_marginal(x, densities, [0.25, 0.75], values)
+    dashed, solid = axes.lines[:2], axes.lines[2]
+    np.testing.assert_allclose(sum(line.get_ydata() for line in dashed), solid.get_ydata())
+    np.testing.assert_allclose(solid.get_ydata(), [0.25, 0.75] @ densities)
+    assert sum(bar.get_width() * bar.get_height() for bar in axes.patches) == pytest.approx(1)
+
+
+def test_marginal_bars_have_the_data_as_dots():
+    axes = plot_marginal([0, 1], [[0.5, 0.5]], [1.0], [0, 0, 0, 1], discrete=True)
+    assert axes.lines[0].get_ydata().tolist() == [0.75, 0.25]
+
+
+def test_responsibilities_fill_the_strip():
+    shares = np.random.default_rng(0).dirichlet([0.3, 0.3, 0.3], 30)
+    axes = plot_responsibilities(shares)
+    assert len(axes.collections) == 3
+    assert axes.get_xlim() == (0, 30)
+    assert axes.get_ylim() == (0, 1)
+
+
+def test_states_color_their_runs_without_gaps():
+    states = [0, 0, 1, 1, 1, 0, 2]
+    axes = plot_states(np.arange(7), [1.0, 2.0, np.nan, 3.0, 4.0, 5.0, 6.0], states, count=3)
+    runs = {place: [path.vertices[:, 0] for path in part.get_paths()] for place, part in enumerate(axes.collections)}
+    spans = {place: [(run.min(), run.max()) for run in found] for place, found in runs.items()}
+    assert spans == {0: [(-0.5, 1.5), (4.5, 5.5)], 1: [(1.5, 4.5)], 2: [(5.5, 6.5)]}
+
+
+def test_transitions_that_do_not_happen_have_no_arrow_and_others_are_as_wide_as_they_are_probable():
+    axes = plot_transitions([[0.5, 0.3, 0.2], [0.0, 1.0, 0.0], [0.005, 0.495, 0.5]], occupancy=[0.1, 0.6, 0.3])
+    arrows = [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
+    assert [to_hex(arrow.get_edgecolor()).upper() for arrow in arrows] == [COLORS[c] for c in ("blue", "blue", "green")]
+    widths = [arrow.get_linewidth() for arrow in arrows]
+    assert np.argsort(widths).tolist() == [1, 0, 2]
+    radii = [patch.radius for patch in axes.patches if isinstance(patch, Circle)][::2]
+    assert np.argsort(radii).tolist() == [0, 2, 1]
+
+
+@pytest.mark.parametrize("k", [1, 2, 12])
+def test_graphs_of_any_size_have_all_states_in_sight(k):
+    axes = plot_transitions(np.full((k, k), 1 / k))
+    circles = [patch for patch in axes.patches if isinstance(patch, Circle)]
+    assert len(circles) == 2 * k
+    for circle in circles:
+        for place, limits in zip(circle.center, (axes.get_xlim(), axes.get_ylim()), strict=True):
+            assert limits[0] < place - circle.radius < place + circle.radius < limits[1]
+
+
+def test_eigenvalues_outside_of_the_circle_are_in_sight():
+    axes = plot_eigenvalues([[0.0, -2.0], [2.0, 0.0]])
+    np.testing.assert_allclose(np.sort(axes.lines[-1].get_ydata()), [-2, 2])
+    assert axes.get_ylim()[1] > 2
+
+
+def test_forecast_begins_after_the_data():
+    axes = plot_forecast([0, 1], [1, 2], [1, 2], [2, 3], [3, 3], [([1, 1], [5, 5], "wide"), ([2, 2], [4, 4], "narrow")])
+    assert axes.get_xlim() == (0, 3)
+    wide, narrow = (band.get_alpha() for band in axes.collections)
+    assert wide < narrow
+
+
+def test_matrix_has_numbers_without_a_negative_zero():
+    axes = plot_matrix([[-0.001, 2.0]], ["row"], ["a", "b"])
+    assert [text.get_text() for text in axes.texts] == ["0.00", "2.00"]
+
+
+def test_draws_on_the_axes_it_is_given():
+    _, axes = panels()
+    assert plot_learning([1.0, 2.0], axes) is axes
+
+
+def test_says_what_is_wrong():
+    with pytest.raises(ValueError, match="bounds is empty"):
+        plot_learning([])
+    with pytest.raises(ValueError, match=r"densities has shape \(1, 3\): it must be \(1, 2\)"):
+        plot_marginal([0, 1], [[1, 2, 3]], [1.0])
+    with pytest.raises(ValueError, match=r"probabilities has shape \(0,\)"):
+        plot_responsibilities([])
+    with pytest.raises(ValueError, match="have 2, 2 and 1 rows"):
+        plot_states([0, 1], [0, 1], [0], count=1)
+    with pytest.raises(ValueError, match=r"transitions has shape \(1, 2\): it must be square"):
+        plot_transitions([[0.5, 0.5]])
+    with pytest.raises(ValueError, match=r"matrix has shape \(1, 2\): there are 1 rows and 1 columns"):
+        plot_matrix([[1, 2]], ["a"], ["b"])
