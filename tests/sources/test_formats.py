@@ -118,6 +118,18 @@ def test_a_position_of_other_files_is_refused(tmp_path):
         open_source(tmp_path).resume({"row": 3})
 
 
+def test_a_position_of_a_longer_file_is_refused(tmp_path, suffix, monkeypatch):
+    monkeypatch.setattr(text_file, "BLOCK", 1000)
+    path = tmp_path / f"x.{suffix}"
+    WRITERS[suffix](path, X)
+    source = open_source(path, batch_rows=500)
+    next(iter(source))
+    WRITERS[suffix](path, X[:100])
+    again = open_source(path)
+    with pytest.raises(ValueError, match=rf"x.{suffix} (has 100 rows, and the position is after row 500|ends before)"):
+        list(again.resume(source.position) or again)
+
+
 @pytest.mark.parametrize(
     "kind", ["array", "memmap", "float32", "fortran", "pandas", "polars", "arrow", "batch", "reader"]
 )

@@ -41,6 +41,8 @@ class ArrowPart(Part):
                     piece = chosen.slice(start, PIECE)
                     yield Piece(piece, {"row": row + start}, {}, by_row(self.name, row + start))
                 row += len(batch)
+        if row < skip:  # a stream does not say before how long it is
+            raise ValueError(f"{self.name} ends before row {skip:,}, where reading should go on.")
 
     def _is_file(self) -> bool:
         with open(self._path, "rb") as file:

@@ -52,6 +52,12 @@ class Listed(Supply):
                 f"The position is in {position['name']!r}, which was file {first} (the first is file 0) and is not any "
                 f"more: the files are others than before."
             )
+        count = self.parts[first].rows
+        if count is not None and position.get("row", 0) > count:
+            raise ValueError(
+                f"{self.parts[first].name} has {count:,} rows, and the position is after row {position['row']:,}: "
+                f"it is shorter than before."
+            )
         return self._from(first, position)
 
     def _from(self, first: int, position: dict[str, Any]) -> Iterator[Begun]:

@@ -40,8 +40,10 @@ class TextFile:
     def blocks(self, byte: int, line: int) -> Iterator[Block | None]:
         """Yield the blocks from a byte on."""
         try:
-            with gzip.open(self._path) if self._path.suffix == ".gz" else open(self._path, "rb") as stream:
-                stream.seek(byte)
+            packed = self._path.suffix == ".gz"
+            with gzip.open(self._path) if packed else open(self._path, "rb") as stream:
+                if stream.seek(byte) < byte or not (packed or self._path.stat().st_size >= byte):
+                    raise ValueError(f"{self.name} ends before byte {byte:,}, where reading should go on.")
                 yield from _blocks(lambda: stream.read(BLOCK), byte, line, self._quotes, self.name)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{self.name} is damaged: {error}.") from None
