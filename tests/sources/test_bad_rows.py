@@ -99,7 +99,7 @@ def test_skipped_rows_are_logged_up_to_a_limit(tmp_path, caplog):
 def test_positions_count_bad_rows(tmp_path, block):
     lines = [f"{row},{'x' if row % 7 == 3 else row}" for row in range(200)]
     (tmp_path / "x.csv").write_text("a,b\n" + "\n".join(lines))
-    options = {"skip_bad": True, "batch_rows": 9}
+    options = {"skip_bad": True, "batch_rows": 17}
     source = open_source(tmp_path / "x.csv", **options)
     steps = [(batch, source.position, source.bad_rows) for batch in source]
     assert source.bad_rows == 29

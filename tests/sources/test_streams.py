@@ -190,7 +190,7 @@ def most(count):
     gc.collect()
     tracemalloc.start()
     if sys.argv[1] == "text":
-        source = open_source(Lines(count // 5), format="csv", header=False, batch_rows=128)
+        source = open_source(Lines(count // 10), format="csv", header=False, batch_rows=128)
     else:
         source = open_source(tables(count), batch_rows=128, shuffle=int(sys.argv[1]))
     for _ in source:
