@@ -1,14 +1,15 @@
 import pytest
-from cli.helpers import Server
 from typer.testing import CliRunner
 
-from kullback.cli import app
+from cli.helpers import BATCH, Server
+from kullback.cli import _row_scores, app
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """Run a command in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(_row_scores, "_DRAWS", BATCH)
 
     def run(*words, code=0, **more):
         result = CliRunner().invoke(app, [str(word) for word in words], **more)

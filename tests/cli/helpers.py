@@ -13,11 +13,15 @@ from kullback.cli._kinds import kinds
 
 def write_csv(path, X, names=None):
     names = names or [f"c{place}" for place in range(X.shape[1])]
-    lines = [",".join("" if np.isnan(x) else repr(float(x)) for x in row) for row in X]
+    lines = [",".join(repr(float(x)) for x in row) for row in X]
     Path(path).write_text("\n".join([",".join(names), *lines]) + "\n")
 
 
-def rows_for(name, rows=300, seed=0):
+#: Most tests have as many rows in a batch and as many components, so that they share what is compiled.
+BATCH, SIZE = 64, 3
+
+
+def rows_for(name, rows=2 * BATCH, seed=0):
     """Return rows that an estimator can be fitted to."""
     rng = np.random.default_rng(seed)
     side = rng.random(rows) < 0.5
@@ -34,6 +38,13 @@ def rows_for(name, rows=300, seed=0):
     if name in ("multinomial-hmm", "compound-dirichlet"):
         return np.stack([rng.multinomial(20, p) for p in rng.dirichlet([2, 3, 4, 5], rows)]).astype(float)
     return rng.normal(np.where(side, -3, 3)[:, None], 1, (rows, 4))
+
+
+def size_of(name):
+    """Return the option that says how large a model is."""
+    if name == "compound-dirichlet":
+        return []
+    return ["--n-latents" if "linear" in name else "--n-components", SIZE]
 
 
 def held(path):

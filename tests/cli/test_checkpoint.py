@@ -7,8 +7,8 @@ import time
 
 import numpy as np
 import pytest
-from cli.helpers import KINDS, held, rows_for, write_csv
 
+from cli.helpers import BATCH, KINDS, held, rows_for, size_of, write_csv
 from kullback.cli import _checkpoint
 
 
@@ -24,8 +24,8 @@ def test_a_fit_that_is_killed_20_times_ends_as_if_nothing_had_happened(server, t
     rng, chance = np.random.default_rng(0), random.Random(1)
     X = np.concatenate([rng.normal(m, 1, (4000, 2)) for m in (-4, 0, 4)])
     write_csv(tmp_path / "data.csv", rng.permutation(X).round(3))
-    command = "fit gaussian-mixture data.csv --covariance-type diag --n-components 3 --random-state 0 --quiet".split()
-    command += ["--batch-rows", 8]
+    command = ["fit", "gaussian-mixture", "data.csv", "--covariance-type", "diag", "--n-components", 3]
+    command += ["--random-state", 0, "--batch-rows", 8, "--quiet"]
     server.start(tmp_path, *command, "--save", "whole.safetensors")
     assert server.wait()[0] == 0
 
@@ -56,7 +56,8 @@ def test_a_fit_that_is_killed_20_times_ends_as_if_nothing_had_happened(server, t
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_pipe_with_all_that_has_come(server, tmp_path, number):
     os.mkfifo(tmp_path / "pipe")
-    command = "fit gaussian-mixture - --format csv --n-components 2 --random-state 0 --batch-rows 64".split()
+    command = ["fit", "gaussian-mixture", "-", "--format", "csv", "--n-components", 2]
+    command += ["--random-state", 0, "--batch-rows", 64]
     process = server.start(
         tmp_path, *command, "--checkpoint", "run.ckpt", "--save", "live.safetensors", stdin=tmp_path / "pipe"
     )
@@ -68,7 +69,7 @@ def test_a_signal_ends_a_pipe_with_all_that_has_come(server, tmp_path, number):
             time.sleep(0.01)
         time.sleep(0.3)
         os.kill(process, number)
-        code, out, err = server.wait()
+        code, _, err = server.wait()
     assert code == 130, err
     assert "stopped after 150 rows" in err
     assert "--resume" in err
@@ -82,7 +83,7 @@ def test_a_signal_ends_a_pipe_with_all_that_has_come(server, tmp_path, number):
     server.start(
         tmp_path, *command, "--checkpoint", "run.ckpt", "--save", "live.safetensors", "--resume", stdin="more.csv"
     )
-    code, out, err = server.wait()
+    code, _, err = server.wait()
     assert code == 0, err
     assert "at most one batch is seen again" in err
     assert held(tmp_path / "live.safetensors")["n_points_seen_"] == 250
@@ -91,11 +92,10 @@ def test_a_signal_ends_a_pipe_with_all_that_has_come(server, tmp_path, number):
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_goes_on_bit_for_bit(run, monkeypatch, name):
     passes = 2 if name in ("gaussian-hmm", "categorical-mixture", "probabilistic-pca") else 1  # one of each sort
-    X = rows_for(name)
-    write_csv("data.csv", X)
-    size = ["--n-latents", 1] if "linear" in name else ["--n-components", 2] if name != "compound-dirichlet" else []
+    write_csv("data.csv", rows_for(name, 3 * BATCH))
     more = {"categorical-mixture": ["--n-categories", 4], "categorical-hmm": ["--n-features", 4]}.get(name, [])
-    command = ["fit", name, "data.csv", *size, *more, "--random-state", 0, "--batch-rows", 75, "--passes", passes]
+    command = ["fit", name, "data.csv", *size_of(name), *more, "--random-state", 0, "--batch-rows", BATCH]
+    command += ["--passes", passes]
     run(*command, "--save", "whole.safetensors")
 
     written, places = _checkpoint.Checkpoint.write, []
@@ -124,20 +124,30 @@ def test_checkpoints_of_other_commands_are_refused(run, refused):
     write_csv("data.csv", rows_for("gaussian-mixture"))
     write_csv("other.csv", rows_for("gaussian-mixture", seed=1))
     command = ["--save", "m.safetensors", "--random-state", 0, "--checkpoint", "run.ckpt"]
-    run("fit", "gaussian-mixture", "data.csv", "--n-components", 2, *command)
+    run("fit", "gaussian-mixture", "data.csv", "--n-components", 3, *command)
     same = ["fit", "gaussian-mixture", "data.csv", "--n-components"]
-    assert "n_components was 2 there and is 3 here" in refused(*same, 3, *command, "--resume")
-    other = ["fit", "gaussian-mixture", "other.csv", "--n-components", 2]
+    assert "n_components was 3 there and is 2 here" in refused(*same, 2, *command, "--resume")
+    other = ["fit", "gaussian-mixture", "other.csv", "--n-components", 3]
     assert "data was" in refused(*other, *command, "--resume")
     assert "kind was 'GaussianMixture'" in refused("fit", "mixture", "data.csv", *command, "--resume")
-    assert "another command" in refused(*same, 2, *command, "--resume", "--batch-rows", 7)
+    assert "another command" in refused(*same, 3, *command, "--resume", "--batch-rows", 7)
     same_model = ["--checkpoint", "m.safetensors", "--resume"]
-    assert "no checkpoint" in refused(*same, 2, "--save", "n.safetensors", *same_model)
+    assert "no checkpoint" in refused(*same, 3, "--save", "n.safetensors", *same_model)
 
 
 def test_a_fit_that_is_not_done_is_not_written_over(run, refused, monkeypatch):
     write_csv("data.csv", rows_for("gaussian-mixture"))
-    command = ["fit", "gaussian-mixture", "data.csv", "--save", "m.safetensors", "--batch-rows", 50]
+    command = [
+        "fit",
+        "gaussian-mixture",
+        "data.csv",
+        "--save",
+        "m.safetensors",
+        "--batch-rows",
+        BATCH,
+        "--n-components",
+        3,
+    ]
     command += ["--checkpoint", "run.ckpt", "--checkpoint-every", 0]
     written = _checkpoint.Checkpoint.write
 

@@ -4,42 +4,42 @@ import json
 
 import numpy as np
 import pytest
-from cli.helpers import KINDS, held, rows_for, write_csv
 
 import kullback
+from cli.helpers import BATCH, KINDS, held, rows_for, write_csv
 
 
 def test_online_is_fit_stream(run):
     X = rows_for("gaussian-mixture")
     write_csv("data.csv", X)
-    run("fit", "gaussian-mixture", "data.csv", "--n-components", 2, "--random-state", 3, "--batch-rows", 100,
+    run("fit", "gaussian-mixture", "data.csv", "--n-components", 3, "--random-state", 3, "--batch-rows", BATCH,
         "--passes", 2, "--save", "m.safetensors")  # fmt: skip
-    wanted = kullback.GaussianMixture(2, random_state=3).fit_stream(np.split(X, 3), passes=2)
+    wanted = kullback.GaussianMixture(3, random_state=3).fit_stream(np.split(X, 2), passes=2)
     found = kullback.load("m.safetensors")
     assert np.array_equal(found.means_, wanted.means_)
     assert np.array_equal(found.covariances_, wanted.covariances_)
-    assert found.n_points_seen_ == 600
+    assert found.n_points_seen_ == 256
 
 
 def test_a_series_goes_on_from_batch_to_batch_and_ends_with_the_file(run):
     X = rows_for("gaussian-hmm")
     write_csv("data.csv", X)
-    fit = ["fit", "gaussian-hmm", "data.csv", "--n-components", 2, "--random-state", 3, "--batch-rows", 100]
+    fit = ["fit", "gaussian-hmm", "data.csv", "--n-components", 3, "--random-state", 3, "--batch-rows", BATCH]
     run(*fit, "--save", "m.safetensors")
-    wanted = kullback.GaussianHMM(2, random_state=3).fit_stream(np.split(X, 3))
+    wanted = kullback.GaussianHMM(3, random_state=3).fit_stream(np.split(X, 2))
     found = kullback.load("m.safetensors")
     assert np.array_equal(found.means_, wanted.means_)
     assert np.array_equal(found.transmat_, wanted.transmat_)
-    assert found.n_points_seen_ == 300
+    assert found.n_points_seen_ == 128
     assert not hasattr(found, "waiting_")
 
 
 def test_em_is_fit(run):
     X = rows_for("gaussian-mixture")
     write_csv("data.csv", X)
-    run("fit", "gaussian-mixture", "data.csv", "--n-components", 2, "--random-state", 3, "--method", "em",
-        "--batch-rows", 100, "--save", "m.safetensors")  # fmt: skip
-    wanted = kullback.GaussianMixture(2, random_state=3).fit(X)
+    run("fit", "gaussian-mixture", "data.csv", "--n-components", 3, "--random-state", 3, "--method", "em",
+        "--batch-rows", BATCH, "--save", "m.safetensors")  # fmt: skip
+    wanted = kullback.GaussianMixture(3, random_state=3).fit(X)
     found = kullback.load("m.safetensors")
     assert np.array_equal(found.means_, wanted.means_)
     assert found.converged_
@@ -59,7 +59,7 @@ def test_a_warning_is_a_sentence(run):
 def test_rows_come_through_a_pipe(run):
     X = rows_for("gaussian-mixture").round(3)
     write_csv("data.csv", X)
-    fit = ["--n-components", 2, "--random-state", 0, "--batch-rows", 100, "--save"]
+    fit = ["--n-components", 3, "--random-state", 0, "--batch-rows", BATCH, "--save"]
     run("fit", "gaussian-mixture", "data.csv", *fit, "file.safetensors")
     with open("data.csv") as rows:
         run("fit", "gaussian-mixture", "-", "--format", "csv", *fit, "pipe.safetensors", input=rows.read())
@@ -79,9 +79,9 @@ def test_columns_are_chosen_and_remembered(run, refused):
 
 def test_words_are_remembered(run, refused, tmp_path):
     rng = np.random.default_rng(0)
-    rows = [f"{rng.choice(['red', 'blue'])},{rng.choice(['round', 'square', 'flat'])}" for _ in range(100)]
+    rows = [f"{rng.choice(['red', 'blue'])},{rng.choice(['round', 'square', 'flat'])}" for _ in range(128)]
     (tmp_path / "words.csv").write_text("color,shape\n" + "\n".join(rows) + "\n")
-    fit = ["fit", "categorical-mixture", "words.csv", "--n-components", 2, "--random-state", 0, "--batch-rows", 40]
+    fit = ["fit", "categorical-mixture", "words.csv", "--n-components", 3, "--random-state", 0, "--batch-rows", BATCH]
     run(*fit, "--passes", 2, "--save", "m.safetensors")
     source = kullback.load("m.safetensors").source_
     assert source["names"] == ["color", "shape"]
@@ -108,14 +108,14 @@ def test_progress_is_json_or_nothing(run, monkeypatch):
 
     monkeypatch.setattr(_progress, "_PIPE", 0.0)
     write_csv("data.csv", rows_for("gaussian-mixture"))
-    fit = ["fit", "gaussian-mixture", "data.csv", "--n-components", 2, "--batch-rows", 100, "--save", "m.safetensors"]
+    fit = ["fit", "gaussian-mixture", "data.csv", "--n-components", 3, "--batch-rows", BATCH, "--save", "m.safetensors"]
     told = [json.loads(line) for line in run(*fit, "--json").stdout.splitlines()]
-    assert [line["rows"] for line in told] == [100, 200, 300, 300, 300]
+    assert [line["rows"] for line in told] == [64, 128, 128, 128]
     assert told[-1]["done"]
     assert told[-1]["saved"] == "m.safetensors"
     assert {"rows_per_second", "log_likelihood", "seconds_left"} <= set(told[0])
     lines = run(*fit).stderr.splitlines()
-    assert "100 rows" in lines[0]
+    assert "64 rows" in lines[0]
     assert "nats per point" in lines[0]
     assert run(*fit, "--quiet").output == ""
 
@@ -123,9 +123,9 @@ def test_progress_is_json_or_nothing(run, monkeypatch):
 def test_bad_rows_say_where_they_are(run, refused, tmp_path):
     write_csv("data.csv", rows_for("gaussian-mixture"))
     lines = (tmp_path / "data.csv").read_text().splitlines()
-    (tmp_path / "bad.csv").write_text("\n".join([*lines[:2000], "1,2,x,4", "1,2", *lines[1:50]]))
-    fit = ["fit", "gaussian-mixture", "bad.csv", "--save", "m.safetensors"]
-    assert "bad.csv, line 302" in refused(*fit)
+    (tmp_path / "bad.csv").write_text("\n".join([*lines[:2000], "1,2,x,4", "1,2", *lines[1:129]]))
+    fit = ["fit", "gaussian-mixture", "bad.csv", "--n-components", 3, "--batch-rows", BATCH, "--save", "m.safetensors"]
+    assert "bad.csv, line 130" in refused(*fit)
     told = run(*fit, "--skip-bad")
     assert "2 bad rows left out" in told.stdout
     assert "max_bad allows 1" in run(*fit, "--skip-bad", "--max-bad", 1, code=2).stderr
@@ -133,10 +133,10 @@ def test_bad_rows_say_where_they_are(run, refused, tmp_path):
 
 def test_rows_that_the_model_does_not_allow_say_where_they_are(refused):
     X = rows_for("poisson-mixture")
-    X[250, 0] = -1
+    X[114, 0] = -1
     write_csv("data.csv", X)
-    sentence = refused("fit", "poisson-mixture", "data.csv", "--batch-rows", 100, "--save", "m.safetensors")
-    assert sentence.startswith("rows 201 to 300: ")
+    sentence = refused("fit", "poisson-mixture", "data.csv", "--batch-rows", BATCH, "--save", "m.safetensors")
+    assert sentence.startswith("rows 65 to 128: ")
     assert "X[50, 0] is -1" in sentence
 
 
@@ -167,6 +167,5 @@ def test_the_example_of_each_help_runs(run, name):
     told = run("fit", name, "--help").stdout
     assert "--random-state" in told
     (line,) = [line for line in told.splitlines() if line.strip().startswith("$ kullback")]
-    write_csv("data.csv", rows_for(name))
-    run(*line.split()[2:])
-    assert "rows" not in run(*line.split()[2:], "--quiet").output
+    write_csv("data.csv", rows_for(name, BATCH))
+    assert "64 rows" in run(*line.split()[2:]).stdout

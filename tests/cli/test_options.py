@@ -4,8 +4,8 @@ import inspect
 
 import numpy as np
 import pytest
-from cli.helpers import KINDS, rows_for, write_csv
 
+from cli.helpers import KINDS, rows_for, write_csv
 from kullback.cli._docstring import described
 from kullback.cli._kinds import kinds
 from kullback.cli._options import NOT_HERE, options_of

@@ -10,13 +10,10 @@ import typer
 
 from kullback.cli._arguments import BatchRows, Columns, Data, Format, Header, Json, MaxBad, Quiet, Save, SkipBad
 from kullback.cli._checkpoint import Checkpoint, Place
+from kullback.cli._input import Input
 from kullback.cli._learn import Outcome, fit_at_once, fit_online, is_of_sequences, started
 from kullback.cli._progress import Progress, write_json
 from kullback.cli._say import said_warnings, say
-from kullback.sources import open_source
-
-#: Batches that are read from a file before they are asked for.
-AHEAD = 2
 
 
 class Method(enum.StrEnum):
@@ -57,36 +54,28 @@ def fit(
     as_json: Json = False,
 ) -> None:
     """Check what was asked for, then fit and save."""
-    piped = data == "-"
-    _check(type(estimator), method, passes, shuffle, checkpoint, resume, piped)
+    read = {"format": format, "columns": _columns(columns, header), "batch_rows": batch_rows, "header": header}
+    read |= {"skip_bad": skip_bad, "max_bad": max_bad, "shuffle": shuffle}
+    rows = Input(data, estimator.random_state or 0, **read)
+    _check(type(estimator), method, passes, shuffle, checkpoint, resume, rows.piped)
     if not save.parent.is_dir():
         raise ValueError(f"{save.parent} is not a directory: there is no place for {save.name}.")
     estimator._validate_params()
-    read: dict[str, Any] = {"format": format, "columns": _columns(columns, header), "batch_rows": batch_rows}
-    read |= {"header": header, "skip_bad": skip_bad, "max_bad": max_bad, "shuffle": shuffle}
-
-    def opened(turn: int, codes: Any) -> Any:
-        ahead = 0 if piped else AHEAD  # what is read ahead from a pipe is lost with the process
-        return open_source(data, seed=(estimator.random_state or 0) + turn, codes=codes, ahead=ahead, **read)
-
     began = time.monotonic()
     with said_warnings(quiet):
         if method is Method.em:
-            outcome = fit_at_once(estimator, opened(0, None), quiet or as_json)
+            outcome = fit_at_once(estimator, rows.opened(0, None), quiet or as_json)
         else:
-            command: dict[str, Any] = {
-                "kind": type(estimator).__name__,
-                "data": data if piped else str(Path(data).resolve()),
-            }
-            command |= {"passes": passes, **read, **_plain(estimator.get_params())}
-            kept = None if checkpoint is None else Checkpoint(checkpoint, command, 0 if piped else checkpoint_every)
-            place = Place()
-            if kept is not None:
+            kept, place = None, Place()
+            if checkpoint is not None:
+                command = {"kind": type(estimator).__name__, **rows.told, "passes": passes}
+                command |= {name: _plain(value) for name, value in estimator.get_params().items()}
+                kept = Checkpoint(checkpoint, command, 0 if rows.piped else checkpoint_every)
                 found, place = kept.begin(resume)
                 estimator = estimator if found is None else found
-                if found is not None and piped:
+                if found is not None and rows.piped:
                     say("standard input cannot be gone back to: at most one batch is seen again, if it is sent again.")
-            outcome = fit_online(estimator, opened, passes, place, kept, Progress(quiet, as_json), piped)
+            outcome = fit_online(estimator, rows, passes, place, kept, Progress(quiet, as_json))
     if not started(estimator):
         say("stopped before there were enough rows to start from: there is nothing to save.")
         raise typer.Exit(130)
@@ -124,9 +113,9 @@ def _columns(text: str | None, header: bool) -> list[str] | list[int] | None:
     return [int(part) for part in parts]
 
 
-def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters as JSON can hold them."""
-    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in parameters.items()}
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON can hold it."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _tell(estimator: Any, outcome: Outcome, save: Path, seconds: float, as_json: bool) -> None:

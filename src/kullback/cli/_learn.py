@@ -3,20 +3,18 @@
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import typer
 
 from kullback.cli._checkpoint import Checkpoint, Place
+from kullback.cli._input import Input
 from kullback.cli._progress import Progress
 from kullback.cli._say import say
 from kullback.cli._stop import Stop
 from kullback.estimators._stream import enough_to_start
-
-#: Opens the source of a pass, with the codes of words that were met before.
-Opened = Callable[[int, Any], Any]
 
 
 def is_of_sequences(kind: Any) -> bool:
@@ -49,31 +47,25 @@ def fit_at_once(estimator: Any, source: Any, quiet: bool) -> Outcome:
 
 
 def fit_online(
-    estimator: Any,
-    opened: Opened,
-    passes: int,
-    place: Place,
-    kept: Checkpoint | None,
-    progress: Progress,
-    piped: bool,
+    estimator: Any, data: Input, passes: int, place: Place, kept: Checkpoint | None, progress: Progress
 ) -> Outcome:
     """Learn batch by batch from a place on, until the end or until a signal comes, and keep checkpoints."""
     here, bad_rows = place, 0
-    with Stop(piped) as stop:
-        for here, source in _learned(estimator, opened, passes, place, stop):
+    with Stop(data.piped) as stop:
+        for here, source in _learned(estimator, data, passes, place, stop):
             if source is not None:
                 bad_rows = source.bad_rows
-                progress.total = None if source.rows is None else source.rows * passes
             if kept is not None and kept.due and started(estimator):
                 kept.write(estimator, here)
-            progress.step(here.rows, getattr(estimator, "lower_bound_", -np.inf))
+            expected = functools.partial(_expected, data, source, passes)
+            progress.step(here.rows, getattr(estimator, "lower_bound_", -np.inf), expected)
         progress.end()
         if kept is not None and started(estimator):
             kept.write(estimator, here)
     return Outcome(here, bad_rows)
 
 
-def _learned(estimator: Any, opened: Opened, passes: int, place: Place, stop: Stop) -> Iterator[tuple[Place, Any]]:
+def _learned(estimator: Any, data: Input, passes: int, place: Place, stop: Stop) -> Iterator[tuple[Place, Any]]:
     """Learn from a place on; yield the place after each batch, and the source.
 
     The place is read after the batch was learned: one that was handed out and not learned is not behind it.
@@ -82,7 +74,7 @@ def _learned(estimator: Any, opened: Opened, passes: int, place: Place, stop: St
     source: Any = None
     for turn in range(place.turn, passes):
         # the first pass finds the words; the others may only use these
-        source = stop.waited(functools.partial(opened, turn, estimator.source_["codes"] if turn else None))
+        source = stop.waited(functools.partial(data.opened, turn, estimator.source_["codes"] if turn else None))
         if source is None:
             return
         if turn == place.turn and place.position is not None:
@@ -102,6 +94,11 @@ def _learned(estimator: Any, opened: Opened, passes: int, place: Place, stop: St
     if not started(estimator):
         raise ValueError(f"there are too few rows to fit {type(estimator).__name__} to: {rows}.")
     yield Place(passes, None, rows, True), source
+
+
+def _expected(data: Input, source: Any, passes: int) -> int | None:
+    rows = None if source is None else data.rows(source)
+    return None if rows is None else rows * passes
 
 
 def started(estimator: Any) -> bool:

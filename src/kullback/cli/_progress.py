@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 #: Seconds between lines.
@@ -14,13 +15,12 @@ class Progress:
 
     def __init__(self, quiet: bool, as_json: bool):
         self._quiet, self._json = quiet, as_json
-        self.total: int | None = None
         self._before: int | None = None
         self._terminal = sys.stderr.isatty() and not as_json
         self._began = self._last = time.monotonic()
 
-    def step(self, rows: int, log_likelihood: float) -> None:
-        """Say what one more batch has reached, if it is time to."""
+    def step(self, rows: int, log_likelihood: float, expected: Callable[[], int | None]) -> None:
+        """Say what one more batch has reached, if it is time to, of as many rows as are expected in all."""
         now = time.monotonic()
         if self._before is None:  # compiling takes its time, and a run that goes on has not seen what was before
             self._before, self._began = rows, now
@@ -28,7 +28,8 @@ class Progress:
             return
         self._last = now
         speed = (rows - self._before) / max(now - self._began, 1e-9)
-        left = (self.total - rows) / speed if self.total and speed > 0 else None
+        total = expected()
+        left = max(total - rows, 0) / speed if total and speed > 0 else None
         if self._json:
             line = {"rows": rows, "rows_per_second": round(speed), "log_likelihood": log_likelihood}
             write_json({**line, "seconds_left": None if left is None else round(left)})
