@@ -78,7 +78,13 @@ class Blocks:
         """Let the estimator see a sample: columns, their names, categories. Return it."""
         tables, weights = zip(*self._sampled(), strict=True)
         weight = None if weights[0] is None else np.concatenate(weights)
-        rows = self._estimator._rows(_below_each_other(tables), weight, first=True, least=2)
+        table = _below_each_other(tables)
+        try:
+            rows = self._estimator._rows(table, weight, first=True, least=2)
+        except ValueError as error:
+            if len(table) == sum(self._survey.rows):
+                raise
+            raise ValueError(f"In {len(table):,} rows that were drawn from X: {error}") from error
         known = getattr(self._estimator, "n_categories_", None)
         if known is not None and self._estimator._known_categories is None:  # the rarest may not be in the sample
             highest = np.where(np.isfinite(self._survey.high), self._survey.high, 0).astype(np.int64) + 1

@@ -27,11 +27,10 @@ class Part(NamedTuple):
 
 def parts_of(data: Any, sample_weight: Any = None) -> list[Part]:
     """Return the blocks of a Dask array or frame of shape (rows, columns), whether their sizes are known or not."""
-    if not hasattr(data, "to_delayed") or getattr(data, "ndim", 0) != 2:
-        shape = getattr(data, "shape", None)
+    if not hasattr(type(data), "to_delayed") or data.ndim != 2:  # a Delayed has every attribute, but its type has not
+        shape = f" with {data.ndim} axes" if hasattr(type(data), "ndim") else ""
         raise ValueError(
-            f"data is a {type(data).__name__}{'' if shape is None else f' of shape {shape}'}: it must be a Dask array "
-            "or frame of rows and columns."
+            f"data is a {type(data).__name__}{shape}: it must be a Dask array or frame of rows and columns."
         )
     if hasattr(data, "rechunk"):
         data = data.rechunk({1: -1})  # a row is whole
