@@ -6,8 +6,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test test-all lint bench clean
 
-demo: $(VENV)/.plain  ## draw the natural-gradient flows and say where the picture is
-	$(BIN)/python examples/natural_gradient_flows.py
+demo: $(VENV)/.plain  ## three sites learn online, their models are combined and compared, and a page shows it
+	$(BIN)/python examples/three_sites.py
 
 test: $(VENV)/.dev  ## tests and docstring examples, without those that are marked as slow
 	$(BIN)/python -m pytest

@@ -13,7 +13,21 @@ SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
 SLOW = {"four_machines.py", "online_em.py"}
 
 
-@pytest.mark.parametrize("script", [script for script in SCRIPTS if script not in SLOW])
+#: This one writes a page.
+DEMO = "three_sites.py"
+
+
+@pytest.mark.slow
+def test_the_demo_prints_likelihoods_and_writes_a_page(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [DEMO, str(tmp_path)])
+    runpy.run_path(str(EXAMPLES / DEMO), run_name="__main__")
+    said = capsys.readouterr().out.splitlines()
+    *sites, together, pooled = (float(line.split()[-1]) for line in said[1:6])
+    assert max(sites) <= together <= pooled
+    assert (tmp_path / "three_sites.html").read_text(encoding="utf-8").count("<svg") > 3
+
+
+@pytest.mark.parametrize("script", [script for script in SCRIPTS if script not in {*SLOW, DEMO}])
 def test_writes_its_picture_and_says_where(script, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [script, str(tmp_path)])
     settings, bits = dict(mpl.rcParams), jax.config.jax_enable_x64
