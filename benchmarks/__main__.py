@@ -13,6 +13,7 @@ from benchmarks import (
     memory,
     online,
     reading,
+    scaling,
 )
 from benchmarks._timing import HEAD
 
@@ -29,6 +30,7 @@ COMPARISONS = {
         memory,
         hidden_markov,
         kalman,
+        scaling,
     )
 }
 

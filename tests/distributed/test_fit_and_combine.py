@@ -20,7 +20,7 @@ POINTS = CENTERS[RNG.integers(3, size=4000)] + RNG.normal(size=(4000, 2))
 def client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, protocol="inproc://"
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0", protocol="inproc://"
         ) as cluster,
         distributed.Client(cluster) as found,
     ):

@@ -23,7 +23,7 @@ def local_cluster(workers: int) -> Any:
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",
             env={"NPROC": "1"},  # JAX takes it for the number of cores when it starts
         )
 
