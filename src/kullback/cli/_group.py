@@ -20,9 +20,6 @@ class OneSentence(TyperGroup):
         """Run, and leave with an exit code."""
         try:
             code = super().main(*args, **{**kwargs, "standalone_mode": False})
-        except BrokenPipeError:  # whoever read our output has had enough
-            sys.stdout = None
-            code = 0
         except Exception as error:
             sentence = _sentence(error)
             if sentence is None:
