@@ -23,7 +23,7 @@ class Progress:
         """Say what one more batch has reached, if it is time to, of as many rows as are expected in all."""
         now = time.monotonic()
         if self._before is None:  # compiling takes its time, and a run that goes on has not seen what was before
-            self._before, self._began = rows, now
+            self._before, self._began, self._last = rows, now, now
         if self._quiet or now - self._last < (_TERMINAL if self._terminal else _PIPE):
             return
         self._last = now
