@@ -20,10 +20,10 @@ def reduced(results: list[Any], merge: Callable[[Any, Any], Any]) -> Any:
     """Return the sum of delayed results, always taken in the same order. None is the sum of nothing."""
     together = dask.delayed(_together, pure=False)
     while len(results) > 1:
-        results = [together(merge, results[place : place + TOGETHER]) for place in range(0, len(results), TOGETHER)]
+        results = [together(merge, *results[place : place + TOGETHER]) for place in range(0, len(results), TOGETHER)]
     return dask.compute(*results)[0]
 
 
-def _together(merge: Callable[[Any, Any], Any], results: list[Any]) -> Any:
+def _together(merge: Callable[[Any, Any], Any], *results: Any) -> Any:
     some = [result for result in results if result is not None]
     return functools.reduce(merge, some) if some else None
