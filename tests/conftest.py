@@ -9,6 +9,8 @@ JAX's compilation cache on disk stays off: jaxlib 0.9.2 crashes when it loads so
 
 import os
 
+import pytest
+
 IN_A_HURRY = (
     "--xla_backend_optimization_level=0",
     "--xla_llvm_disable_expensive_passes=true",
@@ -19,3 +21,24 @@ IN_A_HURRY = (
 os.environ.setdefault("XLA_FLAGS", " ".join(IN_A_HURRY))
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("MPLBACKEND", "agg")
+
+#: Members of the registries whose laws `make test` leaves to `make test-all`: for each there is one like it that stays.
+LIKE_OTHERS = {
+    "DiagonalGaussian", "SphericalGaussian", "Bernoulli", "Multinomial", "Exponential", "Beta", "VonMises", "Ising",
+    "Independent Gamma", "Mixture of FactorAnalysis", "Mixture of CompoundDirichlet", "FactorAnalysis()",
+    "PoissonMixture()", "CategoricalMixture()", "BernoulliMixture()", "CompoundDirichlet()", "PoissonHMM",
+    "MultinomialHMM", "HMM",
+}  # fmt: skip
+REGISTRIES = {
+    "test_families.py", "test_models.py", "test_conventions.py", "test_sequence_conventions.py", "test_fisher_rao.py",
+    "test_retraction.py", "test_mixture_of_every_family.py",
+}  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the laws of members that are like others as slow."""
+    for item in items:
+        if item.path.name in REGISTRIES and hasattr(item, "callspec"):
+            first = item.callspec.id.partition("-")[0].rpartition(".")[2].rstrip("'>")
+            if first in LIKE_OTHERS:
+                item.add_marker(pytest.mark.slow)
