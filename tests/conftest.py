@@ -24,14 +24,18 @@ os.environ.setdefault("MPLBACKEND", "agg")
 
 #: Members of the registries whose laws `make test` leaves to `make test-all`: for each there is one like it that stays.
 LIKE_OTHERS = {
-    "DiagonalGaussian", "SphericalGaussian", "Bernoulli", "Multinomial", "Exponential", "Beta", "VonMises", "Ising",
-    "Independent Gamma", "Mixture of FactorAnalysis", "Mixture of CompoundDirichlet", "FactorAnalysis()",
-    "PoissonMixture()", "CategoricalMixture()", "BernoulliMixture()", "CompoundDirichlet()", "PoissonHMM",
-    "MultinomialHMM", "HMM",
+    "DiagonalGaussian", "SphericalGaussian", "Bernoulli", "Multinomial", "Exponential", "Beta", "Dirichlet", "VonMises",
+    "Poisson", "Ising", "Independent Gamma", "Mixture of FactorAnalysis", "Mixture of CompoundDirichlet",
+    "ProbabilisticPCA", "FactorAnalysis()", "PoissonMixture()", "CategoricalMixture()", "BernoulliMixture()",
+    "CompoundDirichlet()", "PoissonHMM", "MultinomialHMM", "CategoricalHMM", "HMM", "BernoulliMixture",
+    "PoissonMixture", "CategoricalMixture", "bernoulli-mixture", "poisson-mixture", "mixture",
+    "categorical-hmm", "poisson-hmm", "multinomial-hmm", "hmm", "factor-analysis", "compound-dirichlet",
 }  # fmt: skip
+#: Where each member of a registry is asked the same.
 REGISTRIES = {
     "test_families.py", "test_models.py", "test_conventions.py", "test_sequence_conventions.py", "test_fisher_rao.py",
-    "test_retraction.py", "test_mixture_of_every_family.py",
+    "test_retraction.py", "test_mixture_of_every_family.py", "test_factor_model.py", "test_checkpoint.py",
+    "test_fit.py", "test_report.py", "test_questions.py",
 }  # fmt: skip
 
 
@@ -39,6 +43,7 @@ def pytest_collection_modifyitems(items):
     """Mark the laws of members that are like others as slow."""
     for item in items:
         if item.path.name in REGISTRIES and hasattr(item, "callspec"):
-            first = item.callspec.id.partition("-")[0].rpartition(".")[2].rstrip("'>")
-            if first in LIKE_OTHERS:
+            name = item.callspec.id
+            first = name.partition("-")[0].rpartition(".")[2].rstrip("'>")
+            if name in LIKE_OTHERS or first in LIKE_OTHERS:
                 item.add_marker(pytest.mark.slow)
