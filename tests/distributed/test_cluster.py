@@ -80,6 +80,7 @@ def test_a_worker_that_dies_in_the_middle_changes_nothing(client, tmp_path):
     assert_same(found, mixture().fit(np.concatenate([block(seed, 500) for seed in range(6)])))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Best performing initialization")
 def test_only_statistics_travel_however_many_rows_there_are(client):
     travelled = []
@@ -94,6 +95,7 @@ def test_only_statistics_travel_however_many_rows_there_are(client):
     assert max(travelled) < 6 * 8 * 1000
 
 
+@pytest.mark.slow
 def test_rows_stay_with_their_worker_in_fit_and_combine(client):
     data = blocks(8, 16_000).persist()
     wait(data)

@@ -9,8 +9,8 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
-#: These compute for longer than a test should take. `combine` and online EM have tests of their own.
-SLOW = {"four_machines.py", "online_em.py"}
+#: These compute for longer than a test should take. `combine`, clusters and online EM have tests of their own.
+SLOW = {"cluster.py", "four_machines.py", "online_em.py"}
 
 
 #: This one writes a page.
