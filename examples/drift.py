@@ -1,6 +1,6 @@
 """A stream that changes in the middle: a constant rate follows it, a rate that decays does not.
 
-A hidden Markov model of two states meets a series piece by piece, 50 steps at a time, and sees each piece once.
+A hidden Markov model of two states meets a series piece by piece, 100 steps at a time, and sees each piece once.
 Half-way both states move. With a constant rate the model forgets the past and is back after some dozens of pieces. With
 a rate of 1/t all pieces count alike: right when nothing changes, and stuck half-way between past and present after a
 change. The default decays more slowly and comes back late. The lower picture has the log-likelihood of each piece
@@ -15,7 +15,7 @@ import numpy as np
 import kullback
 from kullback.plots import COLORS, panels, save
 
-PIECE, PIECES, CHANGE = 50, 400, 200
+PIECE, PIECES, CHANGE = 100, 200, 100
 RATE = 0.1
 BEFORE, AFTER = np.array([-2.0, 2.0]), np.array([0.5, 5.0])
 

@@ -8,6 +8,7 @@ JAX's compilation cache on disk stays off: jaxlib 0.9.2 crashes when it loads so
 """
 
 import os
+import pathlib
 
 import pytest
 
@@ -39,9 +40,15 @@ REGISTRIES = {
 }  # fmt: skip
 
 
+#: Tests that took longest when they were measured, a line each: `make test-all` runs them.
+LONG = frozenset((pathlib.Path(__file__).parent / "long.txt").read_text(encoding="utf-8").splitlines())
+
+
 def pytest_collection_modifyitems(items):
-    """Mark the laws of members that are like others as slow."""
+    """Mark what took longest as slow, and the laws of members that are like others."""
     for item in items:
+        if item.nodeid in LONG:
+            item.add_marker(pytest.mark.slow)
         if item.path.name in REGISTRIES and hasattr(item, "callspec"):
             name = item.callspec.id
             first = name.partition("-")[0].rpartition(".")[2].rstrip("'>")
