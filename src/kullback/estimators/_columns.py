@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 from kullback.families import (
@@ -251,3 +252,39 @@ def shape_of(components: Any) -> Shape:
 
 def _is_categorical(part: Any) -> bool:
     return isinstance(part, Independent) and isinstance(part.columns, Categorical)
+
+
+def attribute_names(components: Any) -> list[str]:
+    """Return a name for each parameter: its own, with the number of its part where there are several parts."""
+    names = []
+    for path, _ in jax.tree_util.tree_flatten_with_path(components)[0]:
+        keys = [str(getattr(key, "name", getattr(key, "idx", ""))) for key in path]
+        part = [key for key in keys if key.isdigit()]
+        names.append("_".join([keys[-1], *part]) + "_")
+    return names
+
+
+def with_attributes(plain: Any, estimator: Any) -> Any:
+    """Return components like the plain ones, with the attributes_ of an estimator as parameters."""
+    leaves, tree = jax.tree.flatten(plain)
+    names = attribute_names(plain)
+    values = [np.asarray(getattr(estimator, name), dtype=np.float64) for name in names]
+    for name, leaf, value in zip(names, leaves, values, strict=True):
+        if np.shape(leaf) != value.shape:
+            raise ValueError(f"{name} has shape {value.shape}: it must be {np.shape(leaf)}.")
+    return jax.tree.unflatten(tree, values)
+
+
+def indicators(X: np.ndarray, family: str | Sequence[str], categories: np.ndarray) -> np.ndarray:
+    """Return columns that k-means can compare: categories one by one, angles as points, counts as logarithms."""
+    names = [family] * X.shape[1] if isinstance(family, str) else list(family)
+    columns = []
+    for place, name in enumerate(names):
+        column = X[:, place]
+        if name == "categorical":
+            columns += [(column == c).astype(float) for c in range(int(categories[place]))]
+        elif name == "von_mises":
+            columns += [np.cos(column), np.sin(column)]
+        else:
+            columns.append(np.log1p(column) if name in ("poisson", "exponential", "gamma") else column)
+    return np.stack(columns, axis=1)

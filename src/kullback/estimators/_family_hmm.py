@@ -8,7 +8,17 @@ import jax
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from kullback.estimators._columns import Shape, check_family, check_table, family_of, plain_components, shape_of
+from kullback.estimators._columns import (
+    Shape,
+    attribute_names,
+    check_family,
+    check_table,
+    family_of,
+    indicators,
+    plain_components,
+    shape_of,
+    with_attributes,
+)
 from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator, Labels, check_hidden_markov
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
@@ -130,21 +140,15 @@ class HMM(HiddenMarkovEstimator):
             self.n_categories_, self.n_trials_ = shape.categories, shape.trials
 
     def _emissions_now(self) -> Any:
-        plain = plain_components(self.family, self._shape(), self.n_components)
-        leaves, tree = jax.tree.flatten(plain)
-        values = [np.asarray(getattr(self, name), dtype=np.float64) for name in _names(plain)]
-        for name, leaf, value in zip(_names(plain), leaves, values, strict=True):
-            if np.shape(leaf) != value.shape:
-                raise ValueError(f"{name} has shape {value.shape}: it must be {np.shape(leaf)}.")
-        return jax.tree.unflatten(tree, values)
+        return with_attributes(plain_components(self.family, self._shape(), self.n_components), self)
 
     def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
         values = [np.asarray(leaf) for leaf in jax.tree.leaves(emissions)]
-        return dict(zip(_names(emissions), values, strict=True))
+        return dict(zip(attribute_names(emissions), values, strict=True))
 
     def _started_emissions(self, data: Sequences, labels: Labels) -> Any:
         blank = plain_components(self.family, self._shape(), self.n_components)
-        if not self._starts("e", _names(blank)[0]):
+        if not self._starts("e", attribute_names(blank)[0]):
             return self._emissions_now()
         return labeled(blank, data, labels(), self.n_components)
 
@@ -158,17 +162,7 @@ class HMM(HiddenMarkovEstimator):
         return _means(emissions, self.n_components)
 
     def _seen_by_kmeans(self, X: np.ndarray) -> np.ndarray:
-        names = [self.family] * X.shape[1] if isinstance(self.family, str) else list(self.family)
-        columns = []
-        for place, name in enumerate(names):
-            column = X[:, place]
-            if name == "categorical":
-                columns += [(column == c).astype(float) for c in range(int(self.n_categories_[place]))]
-            elif name == "von_mises":
-                columns += [np.cos(column), np.sin(column)]
-            else:
-                columns.append(np.log1p(column) if name in ("poisson", "exponential", "gamma") else column)
-        seen = np.stack(columns, axis=1)
+        seen = indicators(X, self.family, self.n_categories_)
         spread = seen.std(axis=0)
         return seen / np.where(spread > 0, spread, 1.0)
 
@@ -199,16 +193,6 @@ class HMM(HiddenMarkovEstimator):
     def _parameters_of(cls, model: HiddenMarkovModel) -> dict[str, Any]:
         check_hidden_markov(model)
         return {"n_components": len(model.initial), "family": family_of(model.emissions)}
-
-
-def _names(emissions: Any) -> list[str]:
-    """Return a name for each parameter: its own, with the number of its part where there are several parts."""
-    names = []
-    for path, _ in jax.tree_util.tree_flatten_with_path(emissions)[0]:
-        keys = [str(getattr(key, "name", getattr(key, "idx", ""))) for key in path]
-        part = [key for key in keys if key.isdigit()]
-        names.append("_".join([keys[-1], *part]) + "_")
-    return names
 
 
 def _means(emissions: Any, k: int) -> np.ndarray:

@@ -11,11 +11,14 @@ from sklearn.utils._param_validation import Interval
 
 from kullback.estimators._columns import (
     Shape,
+    attribute_names,
     check_family,
     check_table,
     family_of,
+    indicators,
     plain_components,
     shape_of,
+    with_attributes,
 )
 from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureEstimator, normalized
 from kullback.estimators._model_estimator import check_kind
@@ -46,26 +49,12 @@ class FamilyMixture(MixtureEstimator):
     def _shape(self) -> Shape:
         return Shape(self.n_features_in_, np.asarray(self.n_categories_), int(self.n_trials_))
 
-    def _names(self, components: Any) -> list[str]:
-        """Return a name for each parameter: its own, with the number of its part where there are several parts."""
-        names = []
-        for path, _ in jax.tree_util.tree_flatten_with_path(components)[0]:
-            keys = [str(getattr(key, "name", getattr(key, "idx", ""))) for key in path]
-            part = [key for key in keys if key.isdigit()]
-            names.append("_".join([keys[-1], *part]) + "_")
-        return names
-
     def to_model(self) -> MixtureModel:
         """Return the fitted model, with NumPy arrays."""
         self._check_fitted()
         weights = np.asarray(self.weights_, dtype=np.float64)
         plain = plain_components(self._families, self._shape(), len(weights))
-        leaves, tree = jax.tree.flatten(plain)
-        values = [np.asarray(getattr(self, name), dtype=np.float64) for name in self._names(plain)]
-        for name, leaf, value in zip(self._names(plain), leaves, values, strict=True):
-            if np.shape(leaf) != value.shape:
-                raise ValueError(f"{name} has shape {value.shape}: it must be {np.shape(leaf)}.")
-        return self._mixture(normalized(weights), jax.tree.unflatten(tree, values))
+        return self._mixture(normalized(weights), with_attributes(plain, self))
 
     @abc.abstractmethod
     def _mixture(self, weights: np.ndarray, components: Any) -> MixtureModel:
@@ -73,7 +62,7 @@ class FamilyMixture(MixtureEstimator):
 
     def _attributes(self, model: MixtureModel) -> dict[str, np.ndarray]:
         values = [np.asarray(leaf) for leaf in jax.tree.leaves(model.components)]
-        named = dict(zip(self._names(model.components), values, strict=True))
+        named = dict(zip(attribute_names(model.components), values, strict=True))
         return {"weights_": np.asarray(model.weights), **named}
 
     def _shape_of(self, model: MixtureModel) -> dict[str, Any]:
@@ -98,22 +87,9 @@ class FamilyMixture(MixtureEstimator):
         if self._all_gaussian:
             return lambda values: values
         some = rows.filled(np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 10_000)).astype(int)))
-        spread = self._indicators(some).std(axis=0)
+        spread = indicators(some, self._families, self.n_categories_).std(axis=0)
         scale = np.where(spread > 0, spread, 1.0)
-        return lambda values: self._indicators(values) / scale
-
-    def _indicators(self, values: np.ndarray) -> np.ndarray:
-        names, columns = self._families, []
-        for place in range(values.shape[1]):
-            name = names if isinstance(names, str) else names[place]
-            column = values[:, place]
-            if name == "categorical":
-                columns += [(column == c).astype(float) for c in range(int(self.n_categories_[place]))]
-            elif name == "von_mises":
-                columns += [np.cos(column), np.sin(column)]
-            else:
-                columns.append(np.log1p(column) if name in ("poisson", "exponential", "gamma") else column)
-        return np.stack(columns, axis=1)
+        return lambda values: indicators(values, self._families, self.n_categories_) / scale
 
     def _blank_mixture(self, rows: Rows) -> MixtureModel:
         k = self.n_components
