@@ -1,6 +1,7 @@
 """Hidden-variable models learned by minimizing relative entropy.
 
-Rooms, bottom to top: `families`, `geometry`, `models`, `learning`, `estimators`, `plots`. What is used most is here.
+Rooms, bottom to top: `families`, `geometry`, `models`, `learning`, `search`, `estimators`, `plots`. What is used most
+is here.
 """
 
 import importlib
@@ -9,7 +10,18 @@ from typing import Any
 __version__ = "0.1.0"
 
 #: Rooms and names load when they are first used, so that `import kullback` is quick.
-_ROOMS = ("families", "geometry", "models", "learning", "sources", "estimators", "distributed", "plots", "report")
+_ROOMS = (
+    "families",
+    "geometry",
+    "models",
+    "learning",
+    "search",
+    "sources",
+    "estimators",
+    "distributed",
+    "plots",
+    "report",
+)
 _NAMES = (
     "HMM",
     "BernoulliMixture",

@@ -1,0 +1,30 @@
+"""Utilities: what the order of the values says, and nothing else of them.
+
+A method that sees f only through the order of its values does the same for every increasing transform of f.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+from numpy.typing import NDArray
+
+
+def places(values: Float[Array, " m"]) -> Int[Array, " m"]:
+    """Return the place of each value, 0 for the least. NaN comes last; of equal values the first comes first."""
+    keys = jnp.where(jnp.isnan(values), jnp.inf, values)
+    before = (keys[None, :] < keys[:, None]) | ((keys[None, :] == keys[:, None]) & _earlier(len(values)))
+    return jnp.sum(before, axis=1, dtype=jnp.int32)
+
+
+def _earlier(m: int) -> NDArray[np.bool_]:
+    return np.tril(np.ones((m, m), dtype=bool), -1)
+
+
+def log_weights(m: int) -> NDArray[np.float64]:
+    """Return ln((m+1)/2) − ln i for the places i = 1 … m: positive for the better half, negative for the other."""
+    return np.log((m + 1) / 2) - np.log(np.arange(1, m + 1))
+
+
+def effective_number(weights: NDArray[np.float64]) -> float:
+    """Return (Σ|w|)² / Σw²: how many equal weights would average out noise as well."""
+    return float(np.sum(np.abs(weights)) ** 2 / np.sum(weights**2)) if weights.any() else 0.0
