@@ -16,5 +16,6 @@ except ImportError as error:
 from kullback.distributed._blocks import Blocks
 from kullback.distributed._cluster import connect, local_cluster
 from kullback.distributed._fit_and_combine import fit_and_combine
+from kullback.distributed._sequence_blocks import SequenceBlocks
 
-__all__ = ["Blocks", "connect", "fit_and_combine", "local_cluster"]
+__all__ = ["Blocks", "SequenceBlocks", "connect", "fit_and_combine", "local_cluster"]

@@ -60,25 +60,19 @@ class Blocks:
         pays = has_features(components) and np.isfinite(self._reach)
         with np.errstate(over="ignore", invalid="ignore"):
             frame = self._frame if pays and components.features_pay(self._frame, self._reach) else None
-        return nearest(model, self._gathered(_Question(self._asking(), model, frame)), prior)
+        return nearest(model, self._gathered(_Question(asking(self._estimator), model, frame)), prior)
 
     # --- inside -----------------------------------------------------------------------------------------
 
     def _gathered(self, question: "_Question") -> Any:
         ask, asked = dask.delayed(_said, pure=False), shared(question)
-        return reduced([part.asked(ask, asked, place) for place, part in enumerate(self._parts)], _merged)
-
-    def _asking(self) -> Any:
-        """Return what a worker needs to know of the estimator: not what it has learned."""
-        asking = copy.copy(self._estimator)
-        asking.__dict__.pop("_built", None)
-        return asking
+        return reduced([part.asked(ask, asked, place) for place, part in enumerate(self._parts)], summed)
 
     def _learn_shape(self) -> Rows:
         """Let the estimator see a sample: columns, their names, categories. Return it."""
         tables, weights = zip(*self._sampled(), strict=True)
         weight = None if weights[0] is None else np.concatenate(weights)
-        table = _below_each_other(tables)
+        table = below_each_other(tables)
         try:
             rows = self._estimator._rows(table, weight, first=True, least=2)
         except ValueError as error:
@@ -107,8 +101,15 @@ class Blocks:
         """Return mean and covariance of all rows; what is missing counts as the mean of its column."""
         center, scale = np.asarray(self._frame.center), np.asarray(self._frame.scale)
         around = Gaussian(center, np.diag(np.square(scale)))
-        statistics = self._gathered(_Question(self._asking(), around, None, center))
+        statistics = self._gathered(_Question(asking(self._estimator), around, None, center))
         return np.asarray(statistics.mean), np.asarray(statistics.spread)
+
+
+def asking(estimator: Any) -> Any:
+    """Return what a worker needs to know of an estimator: not what it has learned."""
+    new = copy.copy(estimator)
+    new.__dict__.pop("_built", None)
+    return new
 
 
 @dataclasses.dataclass
@@ -140,7 +141,8 @@ def _said(question: _Question, place: int, table: Any, weight: Any) -> Any:
     return jax.tree.map(np.asarray, total)
 
 
-def _merged(one: Any, other: Any) -> Any:
+def summed(one: Any, other: Any) -> Any:
+    """Return the statistics of both, with NumPy arrays."""
     with jax.enable_x64(True):
         return jax.tree.map(np.asarray, merged(one, other))
 
@@ -155,7 +157,8 @@ def _split(drawn: np.ndarray, ends: np.ndarray) -> list[np.ndarray]:
     return np.split(drawn, np.searchsorted(drawn, ends[:-1]))
 
 
-def _below_each_other(tables: tuple[Any, ...]) -> Any:
+def below_each_other(tables: tuple[Any, ...]) -> Any:
+    """Return arrays, or frames, as one."""
     if not hasattr(tables[0], "iloc"):
         return np.concatenate(tables)
     return sys.modules[type(tables[0]).__module__.partition(".")[0]].concat(list(tables))

@@ -183,11 +183,11 @@ class GaussianHMM(HiddenMarkovEstimator):
         return {"means_": np.asarray(emissions.mean), "covariances_": held}
 
     def _started_emissions(self, data: Sequences, labels: Labels) -> Any:
-        rows, k = data.rows.filled(), self.n_components
-        n = rows.shape[1]
+        n, k = len(data.absent), self.n_components
         if self._starts("m", "means_"):
-            self.means_ = shared(rows, labels(), k)
+            self.means_ = shared(data.rows.filled(), labels(), k)
         if self._starts("c", "covariances_"):
+            rows = data.rows.filled()
             away = rows - shared(rows, labels(), k)[labels()]
             within = away.T @ away / len(rows) + self.min_covar * np.eye(n)
             match self.covariance_type:

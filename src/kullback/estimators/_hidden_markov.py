@@ -94,7 +94,8 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows of all sequences, one below the other. NaN entries are missing.
+            The rows of all sequences, one below the other. NaN entries are missing. Of Dask arrays and frames
+            statistics travel, and up to 65,536 rows if something is started from them; a sequence stays in one block.
         lengths : array-like of int or None
             The number of rows of each sequence; None is one sequence.
         sample_weight : array-like of shape (n_sequences,) or None
@@ -107,7 +108,7 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         """
         self._validate_params()
         self._check_letters()
-        data = self._sequences(X, lengths, sample_weight, first=True)
+        data = self._all_sequences(X, lengths, sample_weight)
         self.__dict__.pop("_own_monitor", None)  # it may have other limits than the parameters have by now
         self._fit(data)
         monitor, history = self.monitor_, self.lower_bounds_
@@ -259,10 +260,9 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
 
     def _start(self, data: Sequences, turn: int, random: np.random.RandomState) -> HiddenMarkovModel:
         """Return the chain of clusters that k-means finds; what `init_params` leaves out stays as it was set."""
-        absent = np.isnan(data.X).all(axis=0)
-        if absent.any():
-            raise ValueError(f"column {int(np.argmax(absent))} of X has no entry that is not missing.")
-        self._read_off(data.X)
+        if data.absent.any():
+            raise ValueError(f"column {int(np.argmax(data.absent))} of X has no entry that is not missing.")
+        self._read_off(data.extremes)
         labels = functools.cache(lambda: self._labels(data, random))  # k-means runs if something is started from it
         if self._starts("s", "startprob_"):
             initial = np.full(self.n_components, 1.0)

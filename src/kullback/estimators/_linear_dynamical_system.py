@@ -136,7 +136,8 @@ class LinearDynamicalSystem(SequenceEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows of all sequences, one below the other. NaN entries are missing, single ones or whole rows.
+            The rows of all sequences, one below the other. NaN entries are missing, single ones or whole rows. Of Dask
+            arrays and frames statistics travel, and up to 65,536 rows for the start; a sequence stays in one block.
         lengths : array-like of int or None
             The number of rows of each sequence; None is one sequence.
         inputs : array-like of shape (n_samples, n_inputs) or None
@@ -150,7 +151,7 @@ class LinearDynamicalSystem(SequenceEstimator):
 
         """
         self._validate_params()
-        data = self._sequences(X, lengths, sample_weight, True, inputs)
+        data = self._all_sequences(X, lengths, sample_weight, inputs)
         self._check_some(data)
         self._fit(data)
         return self
@@ -348,14 +349,13 @@ class LinearDynamicalSystem(SequenceEstimator):
     def _marks(self) -> tuple[str, ...]:
         return ("transition_",)
 
-    def _check_some(self, data: Sequences) -> None:
+    def _check_some(self, data: Any) -> None:
         """Raise unless there is enough to start from."""
         unknown = [name for name in self.fixed if name not in PARAMETERS]
         if unknown:
             raise ValueError(f"fixed has {unknown[0]!r}: it must name parameters, of {', '.join(PARAMETERS)}.")
-        absent = np.isnan(data.X).all(axis=0)
-        if absent.any():
-            raise ValueError(f"column {int(np.argmax(absent))} of X has no entry that is not missing.")
+        if data.absent.any():
+            raise ValueError(f"column {int(np.argmax(data.absent))} of X has no entry that is not missing.")
         if len(data) < 2:
             raise ValueError("X has 1 sample: a linear dynamical system needs 2 rows or more to start from.")
 

@@ -1,6 +1,7 @@
 """Estimators of sequences: fit in batch, or from a series that never ends; score, filter, sample."""
 
 import abc
+import importlib
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
@@ -14,7 +15,7 @@ from kullback.estimators._progress import Progress
 from kullback.estimators._sequences import Sequences, check_lengths
 from kullback.estimators._stream import check_stream
 from kullback.families import Extent
-from kullback.learning import em_step, online_em_step
+from kullback.learning import online_em_step
 
 #: The longest series that a combination looks at: usages have settled long before.
 _HORIZON = 4096
@@ -24,7 +25,7 @@ _ENOUGH = 50
 #: What a stream forgets before it begins anew. Parameters stay: a start may be told to keep them.
 _TOLD = (
     *("n_points_seen_", "n_sequences_seen_", "n_batches_seen_", "n_features_in_", "feature_names_in_"),
-    *("converged_", "n_iter_", "lower_bound_", "lower_bounds_"),
+    *("converged_", "n_iter_", "lower_bound_", "lower_bounds_", "learning_curve_"),
 )
 
 
@@ -75,8 +76,8 @@ class SequenceEstimator(ModelEstimator):
 
     # --- learning ---------------------------------------------------------------------------------------
 
-    def _fit(self, data: Sequences) -> Fitted:
-        """Keep the best of some runs of batch EM."""
+    def _fit(self, data: Any) -> Fitted:
+        """Keep the best of some runs of batch EM, on sequences that are here or on blocks of a cluster."""
         if len(data) == 0:
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required by a fit.")
         random = check_random_state(self.random_state)
@@ -87,7 +88,7 @@ class SequenceEstimator(ModelEstimator):
             for init in range(self.n_init):
                 progress.begin(init)
                 with jax.enable_x64(True):
-                    model = jax.tree.map(np.asarray, self._start(data, init, random))
+                    model = jax.tree.map(np.asarray, self._start(data.to_start_from, init, random))
                 run = self._climbed(model, data, progress)
                 if best is None or (run.history and run.history[-1] > best.history[-1]):
                     best = run
@@ -97,15 +98,15 @@ class SequenceEstimator(ModelEstimator):
         self.converged_, self.n_iter_ = best.converged, len(best.history)
         self.lower_bound_ = best.history[-1] if best.history else -np.inf
         self.lower_bounds_ = best.history
+        self.__dict__.pop("learning_curve_", None)  # that of a stream before
         self.n_points_seen_, self.n_sequences_seen_, self.n_batches_seen_ = data.mass, data.begun, 1
         return best
 
-    def _climbed(self, model: Any, data: Sequences, progress: Progress) -> Fitted:
+    def _climbed(self, model: Any, data: Any, progress: Progress) -> Fitted:
         history: list[float] = []
         for _ in range(self._steps):
             with jax.enable_x64(True):
-                batch = data.batch(self._emissions(model))
-                model, seen = em_step(model, batch, self._prior(model))
+                model, seen = data.em_step(model, self._emissions(model), self._prior(model))
                 model = jax.tree.map(np.asarray, model)
             history.append(float(seen.log_likelihood) * data.mass)
             self._check_sound(model, history[-1])
@@ -273,6 +274,14 @@ class SequenceEstimator(ModelEstimator):
         """The attributes_ that make an estimator fitted; they may be set by hand."""
 
     # --- inside -----------------------------------------------------------------------------------------
+
+    def _all_sequences(self, X: Any, lengths: Any, sample_weight: Any, inputs: Any = None) -> Any:
+        """Return the sequences of a fit: those of tables are here, those of Dask collections stay where they are."""
+        if type(X).__module__.partition(".")[0] == "dask":
+            # a room above this one, which is there where Dask is
+            blocks = importlib.import_module("kullback.distributed").SequenceBlocks
+            return blocks(self, X, lengths, sample_weight, inputs)
+        return self._sequences(X, lengths, sample_weight, True, inputs)
 
     def _sequences(self, X: Any, lengths: Any, sample_weight: Any, first: bool, inputs: Any = None) -> Sequences:
         if getattr(X, "ndim", 2) == 1 or (isinstance(X, (list, tuple)) and len(X) and np.ndim(X[0]) == 0):

@@ -10,6 +10,7 @@ import numpy as np
 
 from kullback.estimators._rows import Rows
 from kullback.families import Batch, Steps
+from kullback.learning import Report, em_step
 
 
 def padded_steps(rows: int) -> int:
@@ -71,6 +72,21 @@ class Sequences:
         return float(self.weight[self.first & ~self.ahead].sum())
 
     @property
+    def absent(self) -> np.ndarray:
+        """The columns that have no entry."""
+        return np.isnan(self.X).all(axis=0)
+
+    @property
+    def extremes(self) -> np.ndarray:
+        """Rows among which are the highest entries and the largest totals."""
+        return self.X
+
+    @property
+    def to_start_from(self) -> "Sequences":
+        """What a start looks at."""
+        return self
+
+    @property
     def lengths(self) -> np.ndarray:
         """The number of rows of each sequence."""
         starts = np.flatnonzero(self.first)
@@ -100,3 +116,7 @@ class Sequences:
     def hand_over(self) -> None:
         """Hand the rows over once, for all steps of a fit. Call it in 64 bits."""
         self.__dict__["_plain"] = jax.tree.map(jnp.asarray, self._plain)
+
+    def em_step(self, model: Any, emissions: Any, prior: Any) -> tuple[Any, Report]:
+        """Return the model nearest to all rows, each taken with its posterior under the old model."""
+        return em_step(model, self.batch(emissions), prior)

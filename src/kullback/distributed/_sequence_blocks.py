@@ -1,0 +1,257 @@
+"""Exact EM over sequences that lie in the blocks of a Dask collection: each sequence whole, in one of them."""
+
+import copy
+import functools
+from typing import Any, NamedTuple
+
+import dask
+import jax
+import numpy as np
+from sklearn.utils import check_random_state
+
+from kullback.distributed._blocks import asking, below_each_other, summed
+from kullback.distributed._parts import Part, parts_of, rows_of
+from kullback.distributed._tree import reduced, shared
+from kullback.estimators._sequences import Sequences, check_lengths
+from kullback.estimators._start import SEEN_BY_KMEANS
+from kullback.learning import Report, expected, nearest
+
+
+class SequenceBlocks:
+    """Sequences of a Dask array or frame, as an estimator of sequences learns from them where they are.
+
+    The blocks of an array are cut anew where a sequence would lie in two of them; those of a frame must hold whole
+    sequences. One sequence is one block: what comes later says something of what came before, so it cannot be shared
+    out and be exact.
+
+    A start is made from sequences that come here: all of them, in order, or 65,536 rows of sequences drawn at random
+    where there are more. A fit that starts from parameters that are set needs none.
+    """
+
+    def __init__(self, estimator: Any, data: Any, lengths: Any, sample_weight: Any, inputs: Any):
+        self._estimator = estimator
+        parts = parts_of(data if lengths is None else _cut(data, lengths))
+        look = dask.delayed(_looked, pure=False)
+        seen: _Seen = reduced([part.asked(look) for part in parts], _both)
+        rows = np.array(seen.rows)
+        self._all, self._weight = _checked(lengths, rows), _sequence_weights(sample_weight, lengths)
+        if len(self._weight) != len(self._all):
+            raise ValueError(
+                f"sample_weight has shape {self._weight.shape}: there are {len(self._all)} sequences, and each has "
+                "one weight."
+            )
+        self._parts = [
+            _Holding(part, some, self._weight[first : first + len(some)], known)
+            for part, (first, some), known in zip(parts, _in_blocks(self._all, rows), _split(inputs, rows), strict=True)
+        ]
+        estimator._sequences(seen.extremes, None, None, True)  # learns the columns, and checks what they mean
+        self.to_start_from = _ToStartFrom(seen, self._drawn)
+        self.absent = self.to_start_from.absent
+
+    def __len__(self) -> int:
+        return int(self._all.sum())
+
+    @property
+    def mass(self) -> float:
+        """The weight of all rows."""
+        return float(self._weight @ self._all)
+
+    @property
+    def begun(self) -> float:
+        """The weight of all sequences."""
+        return float(self._weight.sum())
+
+    def hand_over(self) -> None:
+        """Do nothing: rows stay where they are."""
+
+    def em_step(self, model: Any, emissions: Any, prior: Any) -> tuple[Any, Report]:
+        """Return the model nearest to all rows, each taken with its posterior under the old model."""
+        ask, asked = dask.delayed(_said, pure=False), shared(_Question(asking(self._estimator), model))
+        told = [some.asked(ask, asked, place) for place, some in enumerate(self._parts) if some.weight.any()]
+        return nearest(model, reduced(told, summed), prior)
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _drawn(self) -> Sequences:
+        """Return the sequences that a start is made from."""
+        chosen, weight, pick = [], [], dask.delayed(_picked, pure=False)
+        taken = self._taken()
+        ends = np.cumsum([len(some.lengths) for some in self._parts])
+        for some, here in zip(self._parts, np.split(taken, ends[:-1]), strict=True):
+            if here.any():
+                starts = np.cumsum(some.lengths) - some.lengths
+                places = [np.arange(start, start + many) for start, many in zip(starts, here, strict=True)]
+                chosen.append(some.part.asked(pick, np.concatenate(places), some.inputs))
+                weight.append(some.weight[here > 0])
+        tables, inputs = zip(*dask.compute(*chosen), strict=True)
+        known = None if inputs[0] is None else np.concatenate(inputs)
+        weights = None if all(one.all() and (one == 1).all() for one in weight) else np.concatenate(weight)
+        table = below_each_other(tables)
+        return self._estimator._sequences(table, taken[taken > 0], weights, False, known)
+
+    def _taken(self) -> np.ndarray:
+        """Return how many rows of each sequence come here: all, none, or the first of one that is too long."""
+        whole = np.where(self._weight > 0, self._all, 0)
+        if whole.sum() <= SEEN_BY_KMEANS:
+            return whole
+        seed = check_random_state(copy.deepcopy(self._estimator.random_state)).randint(2**31)
+        order = np.random.default_rng(seed).permutation(np.flatnonzero(whole))
+        fits = order[np.cumsum(whole[order]) <= SEEN_BY_KMEANS]
+        taken = np.zeros_like(whole)
+        taken[fits] = whole[fits]
+        if not len(fits):
+            taken[order[0]] = SEEN_BY_KMEANS
+        return taken
+
+
+class _Holding(NamedTuple):
+    """A block, its sequences and how often each counts, and its inputs."""
+
+    part: Part
+    lengths: np.ndarray
+    weight: np.ndarray
+    inputs: Any
+
+    def asked(self, task: Any, *args: Any) -> Any:
+        return self.part.asked(task, *args, self.lengths, self.weight, self.inputs)
+
+
+class _Question(NamedTuple):
+    """What every block is asked: what its sequences say to a model."""
+
+    estimator: Any
+    model: Any
+
+
+class _Seen(NamedTuple):
+    """What a first look tells: rows of each block, columns that are missing, rows with the highest entries."""
+
+    rows: tuple[int, ...]
+    absent: Any
+    extremes: Any
+
+
+class _ToStartFrom:
+    """Sequences that are fetched when a start looks at their rows."""
+
+    def __init__(self, seen: _Seen, fetch: Any):
+        self.absent: Any = seen.absent
+        self.extremes = np.asarray(seen.extremes, dtype=np.float64)
+        self._fetched = functools.cache(fetch)
+
+    def __len__(self) -> int:
+        return len(self._fetched())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._fetched(), name)
+
+
+def _cut(data: Any, lengths: Any) -> Any:
+    """Return an array with blocks that end where a sequence ends; a frame, or an array of unknown sizes, as it is."""
+    if not hasattr(data, "rechunk") or np.isnan(np.array(data.chunks[0], dtype=float)).any():
+        return data
+    ends = np.cumsum(check_lengths(lengths, data.shape[0]))
+    cuts = np.unique(ends[np.searchsorted(ends, np.cumsum(data.chunks[0]))])
+    sizes = tuple(np.diff(cuts, prepend=0).tolist())
+    return data if sizes == data.chunks[0] else data.rechunk({0: sizes})
+
+
+def _checked(lengths: Any, rows: np.ndarray) -> np.ndarray:
+    if lengths is None and (rows > 0).sum() > 1:
+        raise ValueError(
+            f"lengths is None and X has {len(rows)} blocks: one sequence must be one block, so give the lengths of "
+            "several, or learn from blocks as series of their own with kullback.distributed.fit_and_combine."
+        )
+    return check_lengths(lengths, int(rows.sum()))
+
+
+def _sequence_weights(sample_weight: Any, lengths: Any) -> np.ndarray:
+    weight = np.ones(1 if lengths is None else len(lengths)) if sample_weight is None else np.asarray(sample_weight)
+    weight = np.atleast_1d(weight.astype(np.float64))
+    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
+        raise ValueError("sample_weight must be finite, not negative, and not all zero.")
+    return weight
+
+
+def _in_blocks(lengths: np.ndarray, rows: np.ndarray) -> list[tuple[int, np.ndarray]]:
+    """Return, for each block, which is its first sequence and how long its sequences are."""
+    ends, found, first = np.cumsum(lengths), [], 0
+    for place, end in enumerate(np.cumsum(rows)):
+        last = int(np.searchsorted(ends, end, side="right"))
+        if (ends[last - 1] if last else 0) != end:
+            raise ValueError(
+                f"block {place} of X ends inside sequence {last}: each block must hold whole sequences, so cut X anew."
+            )
+        found.append((first, lengths[first:last]))
+        first = last
+    return found
+
+
+def _split(inputs: Any, rows: np.ndarray) -> list[Any]:
+    """Return the inputs of each block, delayed if they are a Dask collection."""
+    if inputs is None:
+        return [None] * len(rows)
+    if hasattr(inputs, "rechunk") and not np.isnan(np.array(inputs.chunks[0], dtype=float)).any():
+        _check_inputs(inputs.shape[0], rows)
+        inputs = inputs.rechunk({0: tuple(rows.tolist())})
+    if hasattr(inputs, "to_delayed"):
+        parts = list(np.ravel(inputs.to_delayed()))
+        if len(parts) != len(rows):
+            raise ValueError(f"inputs has {len(parts)} blocks: X has {len(rows)}, and each needs its inputs.")
+        return parts
+    table = np.asarray(inputs, dtype=np.float64)
+    _check_inputs(len(table), rows)
+    return np.split(table, np.cumsum(rows[:-1]))
+
+
+def _check_inputs(known: int, rows: np.ndarray) -> None:
+    if known != rows.sum():
+        raise ValueError(f"inputs has {known} rows: X has {rows.sum()}, and each needs its inputs.")
+
+
+# --- on the workers -------------------------------------------------------------------------------------
+
+
+def _looked(table: Any, weight: Any) -> _Seen:
+    """Look at one block."""
+    if not len(table):
+        return _Seen((0,), None, None)
+    return _highest(_Seen((len(table),), None, table))
+
+
+def _both(one: _Seen, other: _Seen) -> _Seen:
+    some = [seen for seen in (one, other) if seen.extremes is not None]
+    rows = one.rows + other.rows
+    if len(some) < 2:
+        return (some[0] if some else one)._replace(rows=rows)
+    widths = [np.shape(seen.extremes)[1] for seen in some]
+    if widths[0] != widths[1]:
+        raise ValueError(f"X has blocks of {widths[0]} and of {widths[1]} columns: all must be alike.")
+    found = _highest(_Seen(rows, None, below_each_other(tuple(seen.extremes for seen in some))))
+    return found._replace(absent=one.absent & other.absent)
+
+
+def _highest(seen: _Seen) -> _Seen:
+    """Return of all rows only those with the highest entry of a column, or with the largest total."""
+    table = np.asarray(seen.extremes, dtype=np.float64)
+    low = np.where(np.isnan(table), -np.inf, table)
+    places = np.unique([*low.argmax(axis=0), np.nansum(table, axis=1).argmax()])
+    return _Seen(seen.rows, np.isnan(table).all(axis=0), rows_of(seen.extremes, places))
+
+
+def _said(
+    question: _Question, place: int, lengths: np.ndarray, weight: np.ndarray, inputs: Any, table: Any, _: Any
+) -> Any:
+    """E-step of one block: its statistics, with NumPy arrays."""
+    estimator, model = question
+    try:
+        data = estimator._sequences(table, lengths, weight, False, None if inputs is None else np.asarray(inputs))
+    except ValueError as error:
+        raise ValueError(f"In block {place} of X: {error}") from error
+    with jax.enable_x64(True):
+        return jax.tree.map(np.asarray, expected(model, data.batch(estimator._emissions(model))))
+
+
+def _picked(places: np.ndarray, inputs: Any, table: Any, _: Any) -> tuple[Any, np.ndarray | None]:
+    """Return some rows and their inputs."""
+    return rows_of(table, places), None if inputs is None else np.asarray(inputs)[places]
