@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from kullback.estimators._learning_curve import check_curve
+
 FORMAT = "kullback"
 
 
@@ -109,6 +111,8 @@ def _check_attributes(estimator: Any) -> None:
     for name in ("n_points_seen_", "n_batches_seen_"):
         if not float(getattr(estimator, name, 0)) >= 0:
             raise ValueError(f"{name} is {getattr(estimator, name)}: it cannot be negative.")
+    if hasattr(estimator, "learning_curve_"):
+        check_curve(estimator.learning_curve_)
 
 
 def _constant(name: str) -> float:

@@ -64,6 +64,9 @@ class GaussianMixture(MixtureEstimator):
         As in scikit-learn.
     n_points_seen_, n_batches_seen_
         How much data is behind the fit.
+    learning_curve_ : ndarray of shape (up to 512, 3)
+        Of what `partial_fit` has learned from: points seen, the mean log-likelihood of the last of them before they
+        were learned from, and how many it is the mean of. Batches share a row where there are too many.
 
     Examples
     --------

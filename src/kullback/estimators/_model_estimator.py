@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from kullback.estimators._file import load_estimator, save_estimator
+from kullback.estimators._learning_curve import extended
 from kullback.estimators._progress import Progress
 from kullback.estimators._sound import check_sound
 from kullback.learning import decaying_rate
@@ -110,6 +111,7 @@ class ModelEstimator(BaseEstimator):
         self.lower_bounds_ = best.history
         self.n_points_seen_ = points
         self.n_batches_seen_ = 1
+        self.__dict__.pop("learning_curve_", None)  # that of a stream before
         if not self.converged_ and self.max_iter > 0:
             warnings.warn(
                 "Best performing initialization did not converge. Try different init parameters, or increase "
@@ -145,6 +147,8 @@ class ModelEstimator(BaseEstimator):
         self.lower_bound_ = log_likelihood
         self.n_points_seen_ = getattr(self, "n_points_seen_", 0.0) + points
         self.n_batches_seen_ = getattr(self, "n_batches_seen_", 0) + 1
+        curve = getattr(self, "learning_curve_", None)
+        self.learning_curve_ = extended(curve, self.n_points_seen_, log_likelihood, points)
 
     def _rate_at(self, step: int, points: float, mass: float) -> float:
         """Return the weight of a batch of some mass that comes after `step` others with so many points.

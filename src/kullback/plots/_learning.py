@@ -9,11 +9,14 @@ from matplotlib.ticker import MaxNLocator
 from kullback.plots._style import axes_or_new, name_axes
 
 
-def plot_learning(bounds: Any, axes: Axes | None = None, color: Any = None, label: str | None = None) -> Axes:
+def plot_learning(
+    bounds: Any, axes: Axes | None = None, color: Any = None, label: str | None = None, points: Any = None
+) -> Axes:
     """Draw the log-likelihood after each step of a fit, such as `lower_bounds_`, and return the Axes.
 
     `axes` is where to draw: a new figure when it is None. `color` is the next one of the Axes when it is None; `label`
-    is for a legend.
+    is for a legend. `points` is how many points of a stream were seen at each step, such as `learning_curve_[:, 0]`
+    with `learning_curve_[:, 1]`: they take the place of the numbers of the steps.
 
     >>> plot_learning([-3.0, -2.0, -1.9]).lines[0].get_xdata().tolist()
     [1, 2, 3]
@@ -23,9 +26,12 @@ def plot_learning(bounds: Any, axes: Axes | None = None, color: Any = None, labe
         raise ValueError("bounds is empty: there is nothing to draw.")
     axes = axes_or_new(axes)
     few = len(values) <= 40
-    steps = np.arange(1, len(values) + 1)
-    axes.plot(steps, values, "o-" if few else "-", color=color, label=label, markersize=3.5, linewidth=1.6)
+    steps = np.arange(1, len(values) + 1) if points is None else np.asarray(points, dtype=float).reshape(-1)
+    if len(steps) != len(values):
+        raise ValueError(f"points has {len(steps)} numbers: bounds has {len(values)}.")
+    width = 1.6 if len(values) <= 100 else 1.0  # many batches of a stream go up and down
+    axes.plot(steps, values, "o-" if few else "-", color=color, label=label, markersize=3.5, linewidth=width)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.ticklabel_format(axis="y", useOffset=False)
-    name_axes(axes, "step", "log-likelihood (nats)")
+    name_axes(axes, "step" if points is None else "points seen", "log-likelihood (nats)")
     return axes
