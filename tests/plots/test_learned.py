@@ -59,6 +59,14 @@ def test_states_color_their_runs_without_gaps():
     assert spans == {0: [(-0.5, 1.5), (4.5, 5.5)], 1: [(1.5, 4.5)], 2: [(5.5, 6.5)]}
 
 
+def test_states_of_several_sequences_have_a_line_that_breaks_and_a_mark_between():
+    axes = plot_states(np.arange(5), [1.0, 2.0, 3.0, 4.0, 5.0], [0, 0, 0, 0, 1], count=2, lengths=[2, 3])
+    mark, line = axes.lines
+    assert mark.get_xdata() == [1.5, 1.5]
+    assert np.isnan(line.get_ydata()).tolist() == [False, False, True, False, False, False]
+    np.testing.assert_array_equal(line.get_xdata()[~np.isnan(line.get_xdata())], np.arange(5))
+
+
 def test_transitions_that_do_not_happen_have_no_arrow_and_others_are_as_wide_as_they_are_probable():
     axes = plot_transitions([[0.5, 0.3, 0.2], [0.0, 1.0, 0.0], [0.005, 0.495, 0.5]], occupancy=[0.1, 0.6, 0.3])
     arrows = [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
@@ -92,6 +100,18 @@ def test_forecast_begins_after_the_data():
     assert wide < narrow
 
 
+def test_without_times_ahead_there_is_no_forecast():
+    axes = plot_forecast([3, 4, 5], [1, 2, 3], [1, 2, 3], [], [])
+    assert axes.get_xlim() == (3, 5)
+    assert axes.get_legend_handles_labels()[1] == ["data", "expected one step before"]
+
+
+def test_learning_from_a_stream_is_drawn_over_the_points_seen():
+    axes = plot_learning([-3.0, -2.0], points=[100, 500])
+    assert axes.lines[0].get_xdata().tolist() == [100, 500]
+    assert axes.get_xlabel() == "points seen"
+
+
 def test_matrix_has_numbers_without_a_negative_zero():
     axes = plot_matrix([[-0.001, 2.0]], ["row"], ["a", "b"])
     assert [text.get_text() for text in axes.texts] == ["0.00", "2.00"]
@@ -105,6 +125,10 @@ def test_draws_on_the_axes_it_is_given():
 def test_says_what_is_wrong():
     with pytest.raises(ValueError, match="bounds is empty"):
         plot_learning([])
+    with pytest.raises(ValueError, match="points has 1 numbers: bounds has 2"):
+        plot_learning([1.0, 2.0], points=[1])
+    with pytest.raises(ValueError, match="lengths has 1 rows together: time has 2"):
+        plot_states([0, 1], [0, 1], [0, 0], count=1, lengths=[1])
     with pytest.raises(ValueError, match=r"densities has shape \(1, 3\): it must be \(1, 2\)"):
         plot_marginal([0, 1], [[1, 2, 3]], [1.0])
     with pytest.raises(ValueError, match=r"probabilities has shape \(0,\)"):

@@ -1,3 +1,4 @@
+import functools
 import re
 
 import numpy as np
@@ -8,7 +9,9 @@ import kullback
 from kullback import models
 from kullback.families import DiagonalGaussian, Gaussian
 from kullback.report import write_report
+from kullback.report._combination import counterparts
 from kullback.report._facts import facts as facts_of
+from kullback.report._linear_system import _one_step
 from kullback.report._parts import table
 from kullback.report._rows import least_likely
 from kullback.report._subject import Subject
@@ -139,6 +142,26 @@ def test_combination_shows_before_and_after(tmp_path):
         write_report(after, tmp_path / "page.html", before=[fitted("GaussianHMM")[0]])
 
 
+def test_components_have_the_color_of_what_they_went_into(tmp_path):
+    means = np.array([[-4.0, 0.0], [4.0, 0.0], [0.0, 9.0]])
+
+    def mixture(order, shift):
+        gaussians = Gaussian(means[order] + shift, np.tile(np.eye(2), (len(order), 1, 1)))
+        return kullback.GaussianMixture.from_model(models.Mixture(np.full(len(order), 1 / len(order)), gaussians))
+
+    after = Subject(mixture([0, 1, 2], 0.0))
+    assert counterparts(Subject(mixture([2, 0, 1], 0.3)), after).tolist() == [2, 0, 1]
+    assert counterparts(Subject(mixture([1, 2], 0.3)), after).tolist() == [1, 2]
+    assert counterparts(Subject(mixture([1, 1, 2, 0], 0.3)), after).tolist()[2:] == [2, 0]
+    before = mixture([2, 0, 1], 0.3)
+    _, text = read(write_report(after.estimator, tmp_path / "page.html", before=[before]))
+    figures = [re.search(rf'<figure id="combination-{k}".*?</figure>', text, re.DOTALL).group() for k in range(2)]
+    # the dots of means come in the order of the components: here of the third, the first and the second
+    colors = [re.findall(r'<use[^>]*style="fill: var\(--(\w+)\)', figure)[-3:] for figure in figures]
+    assert colors[1] == ["blue", "vermilion", "green"]
+    assert colors[0] == ["green", "blue", "vermilion"]
+
+
 def test_combination_without_ellipses_shows_marginals(tmp_path):
     estimator, _ = fitted("BernoulliMixture")
     page, text = read(write_report(estimator, tmp_path / "page.html", before=[estimator, estimator]))
@@ -161,13 +184,72 @@ def test_long_and_wide_tables_are_shown_in_part_and_the_page_says_so(tmp_path):
     assert long.note == "5 more rows are not shown."
 
 
+@functools.cache
+def driven():
+    """Return a system with inputs, and two sequences with theirs."""
+    X, inputs = series(), np.stack([series(seed=1)[:, 0], series(seed=2)[:, 0]], axis=1)
+    fit = kullback.LinearDynamicalSystem(1, random_state=0, max_iter=2, tol=0.0).fit
+    return fit(X, lengths=[50, 70], inputs=inputs), X, inputs
+
+
 def test_a_system_with_inputs_says_what_it_cannot_show(tmp_path):
-    X, inputs = series(), series(seed=1)
-    system = kullback.LinearDynamicalSystem(1, random_state=0, max_iter=2, tol=0.0).fit(X, inputs=inputs)
+    system, X, inputs = driven()
     page, text = read(write_report(system, tmp_path / "page.html", X))
     check_page(page, text)
-    assert "The system has inputs" in text
+    assert "The system has inputs, and the report got none" in text
     assert page.figures == ["eigenvalues", "learning"]
+    page, text = read(write_report(system, tmp_path / "page.html", X, lengths=[50, 70], inputs=inputs))
+    check_page(page, text)
+    assert page.figures == ["forecast", "eigenvalues", "learning"]
+    assert "There is no forecast: the inputs of the rows ahead are not known." in text
+    assert "The last 69 rows of the last sequence" in text
+    facts = dict(zip(page.text["dt"], page.text["dd"], strict=True))
+    told = float(facts["Log-likelihood of the data"].split()[0].replace("−", "-"))
+    assert told == pytest.approx(system.score(X, [50, 70], inputs) / len(X), rel=1e-3)
+    assert facts["Data shown here"] == "120 rows in 2 sequences"
+
+
+def test_a_forecast_goes_as_far_as_the_inputs_that_are_known(tmp_path):
+    system, X, inputs = driven()
+    given = {"lengths": [50, 70], "inputs": inputs, "future_inputs": inputs[:7]}
+    page, text = read(write_report(system, tmp_path / "page.html", X, **given))
+    check_page(page, text)
+    assert "and 7 rows ahead" in text
+    assert {"input 0", "input 1"} <= set(page.text["th"])
+
+
+def test_what_was_expected_one_step_before_is_the_forecast_of_one_step():
+    system, X, inputs = driven()
+    found = _one_step(Subject(system, X, None, inputs), X, inputs)
+    for row in (1, 60, 119):
+        one = system.forecast(X[:row], inputs=inputs[:row], future_inputs=inputs[row : row + 1])
+        np.testing.assert_allclose(found[row - 1], one.mean[0], rtol=1e-9)
+
+
+def test_sequences_are_told_apart(tmp_path):
+    estimator, X = fitted("GaussianHMM")
+    lengths = [30, 50]
+    page, text = read(write_report(estimator, tmp_path / "page.html", X, lengths=lengths))
+    check_page(page, text)
+    assert "Dotted lines are where a sequence ends" in text
+    subject = Subject(estimator, X, lengths)
+    np.testing.assert_array_equal(subject.labels, estimator.predict(X, lengths))
+    assert subject.log_likelihoods.sum() == pytest.approx(estimator.score(X, lengths), rel=1e-9)
+    assert estimator.score(X, lengths) != pytest.approx(estimator.score(X), rel=1e-4)
+    (least,) = least_likely(subject)
+    assert least.headers[:3] == ["row", "sequence", "log-likelihood"]
+    assert all(cells[1] == str(int(int(cells[0]) >= 30)) for cells in least.rows)
+
+
+def test_a_stream_has_a_curve_of_its_own(tmp_path):
+    stream = kullback.GaussianMixture(2, random_state=0).fit_stream(np.array_split(blobs(), 4))
+    page, text = read(write_report(stream, tmp_path / "page.html", before=[stream, stream]))
+    check_page(page, text)
+    assert {"learning-stream", "learning-before"} <= set(page.figures)
+    assert "learning" not in page.figures
+    assert "neighboring batches" not in text
+    stream.n_batches_seen_ = 1000
+    assert "neighboring batches" in write_report(stream, tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_the_same_model_gives_the_same_bytes_and_leaves_settings_alone(tmp_path):
@@ -192,6 +274,18 @@ def test_says_what_is_wrong(tmp_path):
         write_report(estimator, tmp_path / "page.html", X[["c", "b", "a"]])
     with pytest.raises(ValueError, match=r"data has shape \(0, 3\): a report needs a table with rows"):
         write_report(estimator, tmp_path / "page.html", blobs(columns=3)[:0])
+    with pytest.raises(ValueError, match="lengths is given for a GaussianMixture: it is for data of a model with time"):
+        write_report(estimator, tmp_path / "page.html", X, lengths=[40, 40])
+    hmm, rows = fitted("GaussianHMM")
+    with pytest.raises(ValueError, match="lengths array sums to 79 and doesn't sum to 80 samples"):
+        write_report(hmm, tmp_path / "page.html", rows, lengths=[40, 39])
+    with pytest.raises(ValueError, match="inputs is given for a GaussianHMM: it is for data of a system"):
+        write_report(hmm, tmp_path / "page.html", rows, inputs=rows)
+    system, rows, inputs = driven()
+    with pytest.raises(ValueError, match=r"inputs has shape \(120,\): it must be \(120, 2\)"):
+        write_report(system, tmp_path / "page.html", rows, inputs=inputs[:, 0])
+    with pytest.raises(ValueError, match="future_inputs has entries that are not finite"):
+        write_report(system, tmp_path / "page.html", rows, inputs=inputs, future_inputs=[[np.nan, 0.0]])
     with pytest.raises(NotFittedError):
         write_report(kullback.GaussianMixture(2), tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()

@@ -196,7 +196,7 @@ class Mixture(ClosedFormModel):
 
 
 @jax.jit
-def distances(references: Any, components: Any) -> Float[Array, "k k"]:
+def distances(references: Any, components: Any) -> Float[Array, "references components"]:
     """Return the divergence of each pair, in both directions together, where what they hide is lined up."""
 
     def both_ways(a: Any, b: Any) -> Array:

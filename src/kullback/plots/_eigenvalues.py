@@ -27,5 +27,6 @@ def plot_eigenvalues(matrix: Any, axes: Axes | None = None) -> Axes:
     axes.plot(values.real, values.imag, color=COLORS["blue"], linestyle="none", marker="o", markersize=6)
     reach = 1.1 * max(1.0, np.abs(values).max())
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    axes.locator_params(nbins=5)
     name_axes(axes, "real part", "imaginary part")
     return axes

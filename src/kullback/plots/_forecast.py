@@ -21,7 +21,8 @@ def plot_forecast(
     """Draw the end of a series, what one step before was expected of it, and a forecast with bands; return the Axes.
 
     `values` and `fitted` belong to the times `time`, `mean` to the times `ahead`. Each band is a lower edge, an upper
-    edge and a name for the legend, the widest first. `axes` is where to draw: a new figure when it is None.
+    edge and a name for the legend, the widest first. Without times `ahead` there is no forecast. `axes` is where to
+    draw: a new figure when it is None.
 
     >>> axes = plot_forecast([0, 1], [1.0, 2.0], [1.1, 1.8], [2], [2.5], [([2.0], [3.0], "95 %")])
     >>> axes.get_legend_handles_labels()[1]
@@ -35,7 +36,8 @@ def plot_forecast(
         shade = 0.2 + 0.2 * place
         low, high = (np.asarray(edge, dtype=float) for edge in (lower, upper))
         axes.fill_between(ahead, low, high, color=COLORS["blue"], alpha=shade, linewidth=0, label=name)
-    axes.plot(ahead, mean, color=COLORS["blue"], linewidth=1.8, label="forecast")
-    axes.axvline((time[-1] + ahead[0]) / 2, color="0.5", linewidth=1.0, linestyle=":")
-    axes.set_xlim(time[0], ahead[-1])
+    if len(ahead):
+        axes.plot(ahead, mean, color=COLORS["blue"], linewidth=1.8, label="forecast")
+        axes.axvline((time[-1] + ahead[0]) / 2, color="0.5", linewidth=1.0, linestyle=":")
+    axes.set_xlim(time[0], ahead[-1] if len(ahead) else time[-1])
     return axes

@@ -1,7 +1,11 @@
 """Models before they were combined, beside the combination."""
 
+import jax
+import numpy as np
 from matplotlib.figure import Figure
+from scipy.optimize import linear_sum_assignment
 
+from kullback.models._mixture import distances
 from kullback.plots import colors_of, panels
 from kullback.report._components import column_values, draw_plane, grid, plane_of, some_rows
 from kullback.report._parts import Picture, Table, picture, table
@@ -33,6 +37,19 @@ def side_by_side(after: Subject, before: list[Subject]) -> list[Picture]:
     return _planes(after, before) or _marginals(after, before)
 
 
+def counterparts(subject: Subject, after: Subject) -> np.ndarray:
+    """Return for each component of a model the component of the combination that it has gone into.
+
+    Pairs have the least sum of divergences, in both directions; what is left over goes to the nearest.
+    """
+    with jax.enable_x64(True):
+        cost = np.nan_to_num(np.asarray(distances(after.components, subject.components)), nan=1e100, posinf=1e100)
+    found = cost.argmin(axis=0)
+    combined, own = linear_sum_assignment(cost)
+    found[own] = combined
+    return found
+
+
 def _named(before: list[Subject]) -> list[tuple[str, Subject]]:
     return [(f"before: {place}", subject) for place, subject in enumerate(before)]
 
@@ -42,22 +59,23 @@ def _planes(after: Subject, before: list[Subject]) -> list[Picture]:
     if plane is None:
         return []
     points = None if after.X is None else some_rows(len(after.X), _POINTS)
-    shown = [*_named(before)[:_MODELS], ("combination", after)]
+    models = [*_named(before)[:_MODELS], ("combination", after)]
+    shown = [(name, subject, counterparts(subject, after)) for name, subject in models]
     room = panels()[1]  # one frame for all of them
-    for _, subject in shown:
-        draw_plane(room, subject, plane, points, colored=False)
+    for _, subject, numbers in shown:
+        draw_plane(room, subject, plane, points, numbers)
     limits = {"xlim": room.get_xlim(), "ylim": room.get_ylim()}
 
-    def drawn(place: int, name: str, subject: Subject) -> Picture:
+    def drawn(place: int, name: str, subject: Subject, numbers: np.ndarray) -> Picture:
         def draw(width: float) -> Figure:
             figure, axes = panels(width=width, height=3.8)
-            draw_plane(axes, subject, plane, points, colored=False)
+            draw_plane(axes, subject, plane, points, numbers)
             axes.set(**limits)
             return figure
 
         return picture(f"combination-{place}", name.capitalize(), "", draw)
 
-    return [drawn(place, name, subject) for place, (name, subject) in enumerate(shown)]
+    return [drawn(place, *each) for place, each in enumerate(shown)]
 
 
 def _marginals(after: Subject, before: list[Subject]) -> list[Picture]:

@@ -46,23 +46,31 @@ def some_rows(count: int, most: int = MOST_POINTS) -> np.ndarray:
     return np.sort(np.random.default_rng(_SEED).choice(count, most, replace=False))
 
 
-def draw_plane(axes: Axes, subject: Subject, plane: Plane, points: np.ndarray | None, colored: bool) -> None:
-    """Draw rows as points and components as ellipses."""
+def draw_plane(
+    axes: Axes, subject: Subject, plane: Plane, points: np.ndarray | None, numbers: np.ndarray | None = None
+) -> None:
+    """Draw rows as points and components as ellipses.
+
+    `numbers` are those of a combination's components: they give the colors, and rows are gray then.
+    """
     moments = moments_of(subject)
     assert moments is not None
-    colors = colors_of(len(subject.weights))
+    many = len(subject.weights) > 1
+    shown = np.arange(len(subject.weights)) if numbers is None else numbers
+    palette = colors_of(int(shown.max()) + 1)
+    colors = [palette[which] for which in shown]
     if points is not None and subject.X is not None:
-        labels = subject.labels[points] if colored and len(colors) > 1 else np.zeros(len(points), int)
+        labels = subject.labels[points] if many and numbers is None else np.zeros(len(points), int)
         places = plane.places(subject.X[points])
         for label in np.unique(labels):
-            color = colors[label] if colored else "0.5"
+            color = colors[label] if numbers is None else "0.5"
             axes.plot(*places[labels == label].T, "o", color=color, alpha=0.6, markersize=2.6, markeredgewidth=0)
     means, covariances = plane.shadows(*moments)
     plot_ellipses(Gaussian(means, covariances), axes, colors, weights=subject.weights)
-    if len(colors) > 1:
-        for place, mean in enumerate(means):
+    if many:
+        for which, mean in zip(shown, means, strict=True):
             axes.annotate(
-                str(place), tuple(mean), xytext=(4, 3), textcoords="offset points", fontsize=10, fontweight="bold"
+                str(which), tuple(mean), xytext=(4, 3), textcoords="offset points", fontsize=10, fontweight="bold"
             )
     axes.set(xlabel=plane.labels[0], ylabel=plane.labels[1])
 
@@ -76,7 +84,7 @@ def ellipses(subject: Subject) -> list[Picture]:
 
     def draw(width: float) -> Figure:
         figure, axes = panels(width=width, height=4.2)
-        draw_plane(axes, subject, plane, points, colored=True)
+        draw_plane(axes, subject, plane, points)
         return figure
 
     told = "" if points is None or subject.X is None else f" Points are {_all_or_some(len(points), len(subject.X))}."

@@ -21,7 +21,8 @@ def facts(subject: Subject) -> list[tuple[str, str]]:
         found.append(("Sequences", number(estimator.n_sequences_seen_, 9)))
     found += _end(estimator)
     if subject.X is not None:
-        found.append(("Data shown here", f"{len(subject.X):,} rows"))
+        many = f" in {len(subject.lengths):,} sequences" if len(subject.lengths) > 1 else ""
+        found.append(("Data shown here", f"{len(subject.X):,} rows{many}"))
     each = subject.log_likelihoods
     if each is not None:
         found.append(("Log-likelihood of the data", f"{number(each.mean())} nats per row"))
@@ -57,6 +58,6 @@ def _bound(subject: Subject) -> float | None:
     bound, bounds = getattr(estimator, "lower_bound_", -np.inf), list(getattr(estimator, "lower_bounds_", []))
     if not np.isfinite(bound):
         return None
-    if (subject.is_hidden_markov or subject.is_linear_system) and bounds[-1:] == [bound]:
+    if subject.has_time and bounds[-1:] == [bound]:
         return bound / estimator.n_points_seen_  # the bounds of sequences are those of all rows together
     return float(bound)

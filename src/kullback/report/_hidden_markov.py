@@ -20,11 +20,13 @@ def timeline(subject: Subject) -> list[Picture]:
     begin = max(len(X) - _STEPS, 0)
     time = np.arange(begin, len(X))
     names = subject.names[:_COLUMNS]
+    ends = np.cumsum(subject.lengths)
+    lengths = np.diff(np.append(begin, ends[ends > begin]))
 
     def draw(width: float) -> Figure:
         figure, axes = panels(len(names), 1, width, 1.9 if len(names) > 1 else 2.6)
         for place, (name, each) in enumerate(zip(names, np.ravel(axes), strict=True)):
-            plot_states(time, X[begin:, place], path[begin:], k, each)
+            plot_states(time, X[begin:, place], path[begin:], k, each, lengths)
             each.set_ylabel(two_lines(name))
             if place < len(names) - 1:
                 each.tick_params(labelbottom=False)
@@ -32,6 +34,8 @@ def timeline(subject: Subject) -> list[Picture]:
         return figure
 
     caption = "Colors are the states on the most probable path."
+    if len(lengths) > 1:
+        caption += " Dotted lines are where a sequence ends and the next begins."
     if begin:
         caption += f" The last {_STEPS:,} of {len(X):,} rows."
     if len(names) < len(subject.names):

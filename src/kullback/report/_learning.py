@@ -1,24 +1,59 @@
 """How the fit has climbed."""
 
+from typing import Any
+
 from matplotlib.figure import Figure
 
-from kullback.plots import panels, plot_learning
+from kullback.plots import colors_of, panels, plot_learning
 from kullback.report._parts import Picture, picture
 from kullback.report._subject import Subject
 
+#: Models that a legend has room for.
+_LEGEND = 7
 
-def learning_curve(subject: Subject) -> list[Picture]:
-    """Return the learning curve, if the fit has made several steps."""
+
+def learning_curves(subject: Subject, before: list[Subject]) -> list[Picture]:
+    """Return the curve of the fit's steps, that of the stream, and those of models that were combined."""
+    own = _stream("learning-stream", "Learning from the stream", {"": subject})
+    sites = {f"before: {place}": other for place, other in enumerate(before)}
+    return _fit(subject) + own + _stream("learning-before", "Learning before the combination", sites)
+
+
+def _fit(subject: Subject) -> list[Picture]:
     bounds = list(getattr(subject.estimator, "lower_bounds_", []))
     if len(bounds) < 2:
         return []
-    of_all = subject.is_hidden_markov or subject.is_linear_system
 
     def draw(width: float) -> Figure:
         figure, axes = panels(width=width, height=3.2)
-        axes.set_ylabel(f"log-likelihood {'of all rows' if of_all else 'per row'} (nats)")
+        axes.set_ylabel(f"log-likelihood {'of all rows' if subject.has_time else 'per row'} (nats)")
         plot_learning(bounds, axes)
         return figure
 
-    gain = "all rows together" if of_all else "a row on average"
+    gain = "all rows together" if subject.has_time else "a row on average"
     return [picture("learning", "Learning curve", f"Log-likelihood of {gain}, step by step.", draw)]
+
+
+def _stream(key: str, title: str, subjects: dict[str, Subject]) -> list[Picture]:
+    """Return the curves of models that have learned batch by batch, under their names."""
+    found: dict[str, Any] = {
+        name: getattr(subject.estimator, "learning_curve_", ()) for name, subject in subjects.items()
+    }
+    curves = {name: curve for name, curve in found.items() if len(curve) > 1}
+    if not curves:
+        return []
+    colors = dict(zip(subjects, colors_of(len(subjects)), strict=True))
+
+    def draw(width: float) -> Figure:
+        figure, axes = panels(width=width, height=3.2)
+        axes.set(xlabel="rows seen", ylabel="log-likelihood per row (nats)")
+        for name, curve in curves.items():
+            plot_learning(curve[:, 1], axes, colors[name], name, points=curve[:, 0])
+        if 1 < len(subjects) <= _LEGEND:
+            axes.legend(frameon=False, fontsize=9)
+        return figure
+
+    caption = "Log-likelihood of the rows of a stream, each batch before it was learned from."
+    if any(subjects[name].estimator.n_batches_seen_ > len(curve) for name, curve in curves.items()):
+        caption += " Points are means of neighboring batches."
+    return [picture(key, title, caption, draw)]

@@ -14,24 +14,29 @@ from kullback.report._text import number, two_lines
 _PAST, _COLUMNS, _AHEAD = 120, 4, 40
 
 
-def forecast(subject: Subject) -> list[Picture]:
-    """Return the end of the series, what was expected one step before, and the steps ahead with bands."""
-    if subject.X is None or subject.takes_inputs or len(subject.X) < 3:
+def forecast(subject: Subject, future_inputs: np.ndarray | None = None) -> list[Picture]:
+    """Return the end of the last sequence, what was expected one step before, and the steps ahead with bands."""
+    if subject.X is None or subject.lacks_inputs or subject.lengths[-1] < 3:
         return []
-    X, rows = subject.X, len(subject.X)
+    last, total = slice(len(subject.X) - subject.lengths[-1], None), len(subject.X)
+    X, inputs, rows = subject.X[last], None if subject.inputs is None else subject.inputs[last], subject.lengths[-1]
     begin = max(rows - _PAST, 1)  # nothing comes before the first row
-    steps = int(np.clip(rows // 5, 5, _AHEAD))
-    expected = _one_step(subject)
-    found = {level: subject.estimator.forecast(X, steps=steps, level=level) for level in (0.95, 0.5)}
+    expected = _one_step(subject, X, inputs)
+    steps = len(future_inputs) if future_inputs is not None else 0 if subject.input_count else _steps(rows)
+    found = {
+        level: subject.estimator.forecast(X, steps=steps, inputs=inputs, future_inputs=future_inputs, level=level)
+        for level in (0.95, 0.5)
+        if steps
+    }
     names = subject.names[:_COLUMNS]
 
     def draw(width: float) -> Figure:
         figure, axes = panels(len(names), 1, width, 2.2 if len(names) > 1 else 3.4)
         for place, (name, each) in enumerate(zip(names, np.ravel(axes), strict=True)):
-            bands = [(f.lower[:, place], f.upper[:, place], f"{level:.0%}") for level, f in found.items()]
-            time, ahead = np.arange(begin, rows), np.arange(rows, rows + steps)
-            past = X[begin:, place], expected[begin - 1 :, place]
-            plot_forecast(time, *past, ahead, found[0.5].mean[:, place], bands, each)
+            bands = [(f.lower[:, place], f.upper[:, place], f"{100 * level:.0f} %") for level, f in found.items()]
+            time, ahead = np.arange(total - rows + begin, total), np.arange(total, total + steps)
+            mean = found[0.5].mean[:, place] if steps else []
+            plot_forecast(time, X[begin:, place], expected[begin - 1 :, place], ahead, mean, bands, each)
             each.set_ylabel(two_lines(name))
             if place < len(names) - 1:
                 each.tick_params(labelbottom=False)
@@ -41,19 +46,37 @@ def forecast(subject: Subject) -> list[Picture]:
         figure.legend(handles, labels, loc="outside upper left", ncols=columns, frameon=False, fontsize=9)
         return figure
 
-    caption = f"The last {rows - begin:,} rows, what one step before was expected of them, and {steps} rows ahead. "
-    caption += "Bands hold half of the points and 95 % of them, if the system is right."
-    if len(names) < len(subject.names):
-        caption += f" The first {len(names)} of {len(subject.names)} columns."
-    return [picture("forecast", "Fit and forecast", caption, draw, wide=True)]
+    title = "Fit and forecast" if steps else "Fit"
+    return [picture("forecast", title, _told(subject, rows - begin, steps, len(names)), draw, wide=True)]
 
 
-def _one_step(subject: Subject) -> np.ndarray:
-    """Return what is expected of each row from the second on, given the rows before it: C A m + d."""
+def _told(subject: Subject, past: int, steps: int, columns: int) -> str:
+    whose = " of the last sequence" if len(subject.lengths) > 1 else ""
+    caption = f"The last {past:,} rows{whose}, what one step before was expected of them"
+    if steps:
+        caption += f", and {steps} rows ahead. Bands hold half of the points and 95 % of them, if the system is right."
+    else:
+        caption += ". There is no forecast: the inputs of the rows ahead are not known."
+    if columns < len(subject.names):
+        caption += f" The first {columns} of {len(subject.names)} columns."
+    return caption
+
+
+def _steps(rows: int) -> int:
+    return int(np.clip(rows // 5, 5, _AHEAD))
+
+
+def _one_step(subject: Subject, X: np.ndarray, inputs: np.ndarray | None) -> np.ndarray:
+    """Return what is expected of each row from the second on, given the rows before it: C (A m + B u) + D u + d."""
     model: Any = subject.model
-    means, _ = subject.estimator.filter(subject.X)
-    offset = 0.0 if model.offset is None else np.asarray(model.offset)
-    return means[:-1] @ np.asarray(model.transition).T @ np.asarray(model.observation).T + offset
+    means, _ = subject.estimator.filter(X, inputs=inputs)
+    ahead = means[:-1] @ np.asarray(model.transition).T
+    if inputs is not None and model.input_transition is not None:
+        ahead = ahead + inputs[1:] @ np.asarray(model.input_transition).T
+    seen = ahead @ np.asarray(model.observation).T
+    if inputs is not None and model.input_observation is not None:
+        seen = seen + inputs[1:] @ np.asarray(model.input_observation).T
+    return seen if model.offset is None else seen + np.asarray(model.offset)
 
 
 def eigenvalues(subject: Subject) -> list[Picture]:
@@ -80,15 +103,25 @@ def system_tables(subject: Subject) -> list[Table]:
         half = "none" if size <= 0 else number(np.log(0.5) / np.log(size)) if size < 1 else "never"
         motions.append([number(size), period, half])
     states = [f"hidden {place}" for place in range(len(model.transition))]
+    driven, seeing = (_by_input(matrix) for matrix in (model.input_transition, model.input_observation))
     noise = np.sqrt(np.diagonal(np.asarray(model.observation_noise)))
     offset = np.zeros(len(noise)) if model.offset is None else np.asarray(model.offset)
     seen = [
-        [name, *(number(c) for c in row), number(offset[place]), number(noise[place])]
+        [name, *_numbers(row, seeing, place), number(offset[place]), number(noise[place])]
         for place, (name, row) in enumerate(zip(subject.names, np.asarray(model.observation), strict=True))
     ]
-    moves = [[states[i], *(number(a) for a in row)] for i, row in enumerate(np.asarray(model.transition))]
+    moves = [[states[place], *_numbers(row, driven, place)] for place, row in enumerate(np.asarray(model.transition))]
     return [
         table("motions", "Motions", ["size", "period (rows)", "half gone after (rows)"], motions),
-        table("observation", "Columns", ["column", *states, "offset", "noise (deviation)"], seen),
-        table("transition", "Transition of the hidden state", ["", *states], moves),
+        table("observation", "Columns", ["column", *states, *seeing, "offset", "noise (deviation)"], seen),
+        table("transition", "Transition of the hidden state", ["", *states, *driven], moves),
     ]
+
+
+def _by_input(matrix: Any) -> dict[str, np.ndarray]:
+    """Return what each input does."""
+    return {} if matrix is None else {f"input {place}": column for place, column in enumerate(np.asarray(matrix).T)}
+
+
+def _numbers(row: np.ndarray, by_input: dict[str, np.ndarray], place: int) -> list[str]:
+    return [number(value) for value in (*row, *(column[place] for column in by_input.values()))]

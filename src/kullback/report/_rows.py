@@ -39,6 +39,11 @@ def least_likely(subject: Subject) -> list[Table]:
         return []
     order = np.argsort(each, kind="stable")[:_LEAST]
     rows = [[f"{row:,}", number(each[row]), *(number(value) for value in subject.X[row])] for row in order]
-    series = subject.is_hidden_markov or subject.is_linear_system
-    note = "Log-likelihoods are given the rows before." if series else ""
-    return [table("least-likely", "Least likely rows", ["row", "log-likelihood", *subject.names], rows, note)]
+    headers = ["row", "log-likelihood", *subject.names]
+    if len(subject.lengths) > 1:
+        ends = np.cumsum(subject.lengths)
+        headers.insert(1, "sequence")
+        for row, cells in zip(order, rows, strict=True):
+            cells.insert(1, f"{np.searchsorted(ends, row, side='right'):,}")
+    note = "Log-likelihoods are given the rows before." if subject.has_time else ""
+    return [table("least-likely", "Least likely rows", headers, rows, note)]

@@ -1,29 +1,33 @@
 """Which pictures and tables a model has, by its kind."""
 
+import numpy as np
+
 from kullback.report._combination import likelihoods, side_by_side
-from kullback.report._components import MOST_MARGINALS, component_table, ellipses, marginals
+from kullback.report._components import MOST_MARGINALS, component_table, ellipses, marginals, plane_of
 from kullback.report._factors import factor_table, loadings
 from kullback.report._hidden_markov import dwelling, timeline, transition_graph
-from kullback.report._learning import learning_curve
+from kullback.report._learning import learning_curves
 from kullback.report._linear_system import eigenvalues, forecast, system_tables
 from kullback.report._parts import Section
 from kullback.report._rows import least_likely, responsibilities
 from kullback.report._subject import Subject
 
 
-def sections(subject: Subject, before: list[Subject]) -> list[Section]:
+def sections(subject: Subject, before: list[Subject], future_inputs: np.ndarray | None = None) -> list[Section]:
     """Return the parts of the page that have something to show, in order."""
-    found = [*_own(subject), _columns(subject)]
+    found = [*_own(subject, future_inputs), _columns(subject)]
     if before:
         note = "Each of the models before has learned by itself; only models were combined, not their data."
-        combined = [likelihoods(subject, before)], side_by_side(subject, before)
-        found.append(Section("combination", "The combination", note, *combined))
-    found.append(Section("learning-section", "Learning", "", [], learning_curve(subject)))
+        pictures = side_by_side(subject, before)
+        if pictures and plane_of(subject) is not None and len(subject.weights) > 1:
+            note += " Components have the number and color of those of the combination that they went into."
+        found.append(Section("combination", "The combination", note, [likelihoods(subject, before)], pictures))
+    found.append(Section("learning-section", "Learning", "", [], learning_curves(subject, before)))
     found.append(Section("rows", "Rows that were not expected", "", least_likely(subject), []))
     return [section for section in found if not section.empty]
 
 
-def _own(subject: Subject) -> list[Section]:
+def _own(subject: Subject, future_inputs: np.ndarray | None) -> list[Section]:
     """Return what only this kind of model has."""
     if subject.is_hidden_markov:
         return [
@@ -38,10 +42,10 @@ def _own(subject: Subject) -> list[Section]:
         ]
     if subject.is_linear_system:
         note = ""
-        if subject.takes_inputs:
-            note = "The system has inputs, which a report does not get: there is no fit, no likelihood and no forecast."
+        if subject.X is not None and subject.lacks_inputs:
+            note = "The system has inputs, and the report got none: there is no fit, no likelihood and no forecast."
         return [
-            Section("time", "In time", note, [], forecast(subject)),
+            Section("time", "In time", note, [], forecast(subject, future_inputs)),
             Section("system", "The system", "", system_tables(subject), eigenvalues(subject)),
         ]
     if subject.is_factors:

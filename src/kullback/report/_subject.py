@@ -10,15 +10,19 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kullback import families, models
+from kullback.estimators._sequences import check_lengths
 from kullback.families import Batch, Steps
 from kullback.report._columns import Column, columns_of
 from kullback.report._text import clean
 
 
 class Subject:
-    """A fitted estimator with its model, the names of its columns, and data or None."""
+    """A fitted estimator with its model, the names of its columns, and data or None.
 
-    def __init__(self, estimator: Any, data: Any = None):
+    Rows of a model with time are sequences of these `lengths`, one below the other, with `inputs` if it takes some.
+    """
+
+    def __init__(self, estimator: Any, data: Any = None, lengths: Any = None, inputs: Any = None):
         check_is_fitted(estimator)
         self.estimator = _bare(estimator)
         self.kind = type(estimator).__name__
@@ -32,11 +36,33 @@ class Subject:
         names = own if own is not None else known
         count = self._width(estimator)
         self.names = [f"column {place}" for place in range(count)] if names is None else [clean(n) for n in names]
+        self.lengths = self._checked_lengths(lengths)
+        self.inputs = self.checked_inputs("inputs", inputs, 0 if self.X is None else len(self.X))
 
     def _width(self, estimator: Any) -> int:
         if hasattr(estimator, "n_features_in_"):
             return int(estimator.n_features_in_)
         return int(estimator._shape_of(self.model)["n_features_in_"])  # attributes_ that were set by hand
+
+    def _checked_lengths(self, lengths: Any) -> np.ndarray:
+        if lengths is not None and (self.X is None or not self.has_time):
+            raise ValueError(f"lengths is given for a {self.kind}: it is for data of a model with time.")
+        return check_lengths(lengths, 0 if self.X is None else len(self.X))
+
+    def checked_inputs(self, name: str, inputs: Any, rows: int | None = None) -> np.ndarray | None:
+        """Return inputs as a table with a column for each that the system takes, and with so many rows."""
+        if inputs is None:
+            return None
+        if self.X is None or not self.input_count:
+            raise ValueError(f"{name} is given for a {self.kind}: it is for data of a system that takes some.")
+        table = np.asarray(inputs, dtype=np.float64)
+        table = table.reshape(-1, 1) if table.ndim == 1 else table
+        wanted = (len(table) if rows is None else rows, self.input_count)
+        if table.shape != wanted or len(table) == 0:
+            raise ValueError(f"{name} has shape {np.shape(inputs)}: it must be {wanted}.")
+        if not np.isfinite(table).all():
+            raise ValueError(f"{name} has entries that are not finite: they must be known at every row.")
+        return table
 
     @property
     def is_mixture(self) -> bool:
@@ -59,10 +85,20 @@ class Subject:
         return isinstance(self.model, (models.ProbabilisticPCA, models.FactorAnalysis))
 
     @property
-    def takes_inputs(self) -> bool:
-        """Whether rows cannot be explained without inputs, which a report has not."""
-        given = ("input_transition", "input_observation")
-        return self.is_linear_system and any(getattr(self.model, name) is not None for name in given)
+    def has_time(self) -> bool:
+        """Whether rows follow each other."""
+        return self.is_hidden_markov or self.is_linear_system
+
+    @property
+    def input_count(self) -> int:
+        """How many inputs the system takes at each row."""
+        given = [getattr(self.model, name, None) for name in ("input_transition", "input_observation")]
+        return max((np.shape(matrix)[1] for matrix in given if matrix is not None), default=0)
+
+    @property
+    def lacks_inputs(self) -> bool:
+        """Whether rows cannot be explained, for want of inputs."""
+        return self.input_count > 0 and self.inputs is None
 
     @functools.cached_property
     def components(self) -> Any:
@@ -99,21 +135,22 @@ class Subject:
     @functools.cached_property
     def log_likelihoods(self) -> np.ndarray | None:
         """The log-likelihood of each row of the data; in a series, given the rows before it."""
-        if self.X is None or self.takes_inputs:
+        if self.X is None or self.lacks_inputs:
             return None
-        if not (self.is_hidden_markov or self.is_linear_system):
+        if not self.has_time:
             return np.asarray(self.estimator.score_samples(self.X))
-        first = np.arange(len(self.X)) == 0
         missing = np.isnan(self.X)
         observed = ~missing if missing.any() else None
-        batch = Batch(np.where(missing, 0.0, self.X), None, 0.0, observed, None, Steps(first))
+        steps = Steps.of_lengths(self.lengths, self.inputs)
+        batch = Batch(np.where(missing, 0.0, self.X), None, 0.0, observed, None, steps)
         with jax.enable_x64(True):
             return np.asarray(_log_likelihood(self.model, batch))
 
     @functools.cached_property
     def labels(self) -> np.ndarray:
         """The most probable component of each row, or the state on the most probable path."""
-        return np.asarray(self.estimator.predict(self.X))
+        given = (self.lengths,) if self.is_hidden_markov else ()
+        return np.asarray(self.estimator.predict(self.X, *given))
 
 
 @jax.jit

@@ -21,6 +21,9 @@ def write_report(
     path: str | os.PathLike[str],
     data: Any = None,
     *,
+    lengths: Any = None,
+    inputs: Any = None,
+    future_inputs: Any = None,
     title: str | None = None,
     before: Sequence[Any] | None = None,
 ) -> Path:
@@ -38,6 +41,12 @@ def write_report(
     data : table or None
         Rows to show the model with: points on the ellipses, histograms, states in time, a forecast, the least likely
         rows. An array or a frame with the columns of the fit.
+    lengths : array-like of int or None
+        For models with time, the number of rows of each sequence of the data; None is one sequence.
+    inputs : array-like of shape (n_rows, n_inputs) or None
+        For systems with inputs, those of each row of the data.
+    future_inputs : array-like of shape (n_steps, n_inputs) or None
+        The inputs after the last row. A system with inputs has a forecast with them only, as far as they reach.
     title : str or None
         The heading of the page; None is the kind of the model.
     before : list of estimators or None
@@ -55,13 +64,14 @@ def write_report(
     5
 
     """
-    subject = Subject(estimator, data)
-    others = [Subject(other, data) for other in before or ()]
+    subject = Subject(estimator, data, lengths, inputs)
+    future = subject.checked_inputs("future_inputs", future_inputs)
+    others = [Subject(other, data, lengths, inputs) for other in before or ()]
     check_before(subject, others)
     page = _template().render(
         title=clean(title) if title is not None else subject.kind,
         facts=facts(subject),
-        sections=sections(subject, others),
+        sections=sections(subject, others, future),
         style=Markup(_resource("page.css")),
     )
     path = Path(path)
