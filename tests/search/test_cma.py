@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from kullback.search import CMA
-from kullback.search._cma import axes, mean_length, rates
+from kullback.search._cma import axes, rates
+from kullback.search._steps import mean_length
 
 
 def rosenbrock(x):

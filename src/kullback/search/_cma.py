@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from kullback.families import Gaussian, Numeric
 from kullback.search._method import Method, checked_population, checked_start, standard_population, told
 from kullback.search._ranking import effective_number, log_weights, places
+from kullback.search._steps import bounded, mean_length, shortening
 
 
 class CMAState(NamedTuple):
@@ -43,11 +44,10 @@ class CMA(Method):
     The first line and the terms with c_μ in the second are the natural gradient: in expectation coordinates
     ∇̃_η E[u] = Cov(u, T), that is Σ wᵢ(T(xᵢ) − η) for the utility u of an order, taken with rate 1 for the mean and c_μ
     for the covariance (information-geometric optimization). The paths add what one population cannot tell: how steps
-    that follow each other are correlated. Rates are those of Hansen, The CMA Evolution Strategy: A Tutorial (arXiv:1604.00772).
+    that follow each other are correlated. Rates are those of Hansen, The CMA Evolution Strategy: A Tutorial
+    (arXiv:1604.00772).
 
-    The axes of C are found only when C has changed enough to matter. A step of more than √n + 3 in units of C, which is
-    drawn once in 10⁴ times, is shortened to it: so points from elsewhere can be told (Hansen, Injecting external
-    solutions into CMA-ES, arXiv:1110.4181).
+    The axes of C are found only when C has changed enough to matter.
 
     - `mean`, `scale`: where to start, and how far to look: one standard deviation, or one for each coordinate
     - `population`: how many points at a time, 4 + ⌊3 ln n⌋ unless given
@@ -105,15 +105,13 @@ class CMA(Method):
 
         y = (points - state.mean) / state.step
         z = (y @ state.basis) / state.lengths
-        square = jnp.sum(jnp.square(z), axis=1)
-        reach = math.sqrt(n) + 3
-        shorter = jnp.minimum(1, reach / jnp.sqrt(jnp.maximum(square, 1)))
-        y = y * shorter[:, None]
+        shorter = shortening(z)[:, None]
+        y, z = y * shorter, z * shorter
         up = jnp.maximum(weights, 0)
         move = up @ y
 
         step_path = (1 - rate.step) * state.step_path + math.sqrt(rate.step * (2 - rate.step) * rate.effective) * (
-            state.basis @ ((up * shorter) @ z)
+            state.basis @ (up @ z)
         )
         generation = state.generation + 1
         length = jnp.sqrt(jnp.sum(jnp.square(step_path)))
@@ -124,7 +122,7 @@ class CMA(Method):
             math.sqrt(rate.path * (2 - rate.path) * rate.effective) * move
         )
         # of a bad direction only the direction counts, or one long step could make C indefinite
-        down = jnp.minimum(weights, 0) * (n / jnp.maximum(square * jnp.square(shorter), 1e-12))
+        down = jnp.minimum(weights, 0) * (n / jnp.maximum(jnp.sum(jnp.square(z), axis=1), 1e-12))
         stall = (1 - steady) * rate.path * (2 - rate.path)
         covariance = (
             (1 - rate.one * (1 - stall) - rate.many * float(np.sum(rate.weights))) * state.covariance
@@ -189,17 +187,6 @@ def rates(n: int, m: int) -> Rates:
         damping=1 + 2 * max(0.0, math.sqrt((effective - 1) / (n + 1)) - 1) + step,
         wait=max(1, int(1 / (10 * n * (one + many)))),
     )
-
-
-def mean_length(n: int) -> float:
-    """Return E|N(0, I)| in n dimensions."""
-    return math.sqrt(2) * math.exp(math.lgamma((n + 1) / 2) - math.lgamma(n / 2))
-
-
-def bounded(step: Float[Array, ""]) -> Float[Array, ""]:
-    """Keep a step within what its dtype can square, however long f goes on falling or nothing happens."""
-    limits = jnp.finfo(step.dtype)
-    return jnp.clip(step, float(limits.tiny) ** 0.4, float(limits.max) ** 0.25)
 
 
 def axes(covariance: Float[Array, "n n"]) -> tuple[Array, Array, Array]:

@@ -22,8 +22,9 @@ class Method(eqx.Module):
     state = search.tell(state, points, values)
     ```
 
-    All are pure functions, and the state is a tuple of arrays in the dtype of `mean`, for `jit`, `vmap` and `scan`. The best point has the least value. NaN and +∞ count as the worst. Only the order of the values is used unless a
-    method says otherwise. Points that were not asked for can be told too, any number of them from two on.
+    All are pure functions, and the state is a tuple of arrays in the dtype of `mean`, for `jit`, `vmap` and `scan`.
+    The least value is the best; NaN and +∞ count as the worst. Only the order of the values is used unless a method
+    says otherwise. Points that were not asked for can be told too, any number of them from two on.
     """
 
     mean: eqx.AbstractVar[Float[Numeric, " n"]]

@@ -28,3 +28,17 @@ def log_weights(m: int) -> NDArray[np.float64]:
 def effective_number(weights: NDArray[np.float64]) -> float:
     """Return (Σ|w|)² / Σw²: how many equal weights would average out noise as well."""
     return float(np.sum(np.abs(weights)) ** 2 / np.sum(weights**2)) if weights.any() else 0.0
+
+
+def positive_weights(m: int) -> NDArray[np.float64]:
+    """Return the positive part of `log_weights`, which sums to 1."""
+    better = np.maximum(log_weights(m), 0)
+    return better / better.sum()
+
+
+def centred_values(values: Float[Array, " m"]) -> Float[Array, " m"]:
+    """Return the values minus their mean; those that are not finite count as the largest, all as 0 if none is."""
+    sound = jnp.isfinite(values)
+    largest = jnp.max(jnp.where(sound, values, -jnp.inf), initial=-jnp.inf)
+    filled = jnp.where(sound, values, jnp.where(jnp.any(sound), largest, 0))
+    return filled - jnp.mean(filled)
