@@ -1,0 +1,49 @@
+"""Which method: by name, by class, or by the number of coordinates."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from kullback.search._cma import CMA
+from kullback.search._cross_entropy import CrossEntropy
+from kullback.search._exponential import Exponential
+from kullback.search._limited_memory import LimitedMemoryCMA
+from kullback.search._method import Method
+from kullback.search._natural_gradient import NaturalGradient
+
+#: Above so many coordinates a matrix of them costs more than it brings.
+MANY = 300
+
+#: Methods by name: functions of mean and scale.
+NAMES: dict[str, Callable[..., Method]] = {
+    "cma": CMA,
+    "limited-memory": LimitedMemoryCMA,
+    "xnes": Exponential,
+    "snes": functools.partial(Exponential, covariance="diagonal"),
+    "spherical": functools.partial(Exponential, covariance="spherical"),
+    "natural-gradient": NaturalGradient,
+    "expectation-gradient": functools.partial(NaturalGradient, coordinates="expectation"),
+    "cross-entropy": CrossEntropy,
+}
+
+
+def chosen_method(method: Any, mean: Any, scale: Any, population: int | None, interactions: Any) -> Method:
+    """Return the search that is meant, at a start; raise where there is none."""
+    if method == "auto":
+        method = "natural-gradient" if interactions is not None else "cma" if len(mean) <= MANY else "limited-memory"
+    if isinstance(method, Method):
+        found = dataclasses.replace(method, mean=mean, scale=scale)
+        if interactions is not None:
+            raise ValueError("interactions belongs to the method: give it to the search that is passed as method.")
+        return found if population is None else found.with_population(population)
+    if isinstance(method, type) and issubclass(method, Method):
+        make: Callable[..., Method] = method
+    elif isinstance(method, str) and method in NAMES:
+        make = NAMES[method]
+    else:
+        raise ValueError(f"method is {method!r}: it must be 'auto', a search, or one of {', '.join(map(repr, NAMES))}.")
+    options = {} if interactions is None else {"interactions": interactions}
+    if options and make is not NaturalGradient:
+        raise ValueError(f"interactions needs method='natural-gradient': {method!r} has no precision matrix to keep.")
+    return make(mean, scale, population=population, **options)

@@ -1,0 +1,61 @@
+"""A run as a file: safetensors with a JSON header. Reading one runs no code."""
+
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FORMAT = "kullback-search"
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def write_run(path: Path, header: dict[str, Any], arrays: Arrays) -> None:
+    """Write to a temporary file beside the goal, flush, then rename: a crash leaves the old file or the new one."""
+    from safetensors.numpy import save
+
+    content = save(
+        {name: np.array(array, order="C") for name, array in arrays.items()},
+        metadata={"format": FORMAT, "header": json.dumps(header)},
+    )
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def read_run(path: Path) -> tuple[dict[str, Any], Arrays]:
+    """Read a run; anything else is refused with one sentence."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            header = json.loads(metadata.get("header", "null"))
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is not a dictionary
+    except (SafetensorError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not a saved run: {error}.") from None
+    if metadata.get("format") != FORMAT or not isinstance(header, dict):
+        raise ValueError(f"{path} is not a saved run: it has no header of a search.")
+    return header, arrays
+
+
+def check_arrays(path: Path, arrays: Arrays, expected: dict[str, tuple[tuple[int | None, ...], str]]) -> None:
+    """Raise unless the arrays have these names, shapes (None for any length) and kinds of numbers."""
+    if set(arrays) != set(expected):
+        raise ValueError(f"{path} is damaged: its arrays are not those of a run.")
+    for name, (shape, kind) in expected.items():
+        found = arrays[name]
+        fits = found.ndim == len(shape) and all(a in (None, b) for a, b in zip(shape, found.shape, strict=True))
+        if not fits or found.dtype.kind != kind:
+            raise ValueError(f"{path} is damaged: {name} has shape {found.shape} and type {found.dtype}.")

@@ -1,0 +1,99 @@
+"""The compiled part of a run: in 64 bits, and compiled in a hurry, as a run may need many sizes of populations."""
+
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Array
+from numpy.typing import NDArray
+
+from kullback.search._method import Method
+
+#: Matrices are small, so little is won by what XLA could do in five times as long.
+IN_A_HURRY = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
+
+
+class Turn(NamedTuple):
+    """A search between two populations: its state, what it asks for, and what its distribution is."""
+
+    leaves: tuple[Any, ...]
+    points: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    condition: float
+
+
+def begun(search: Method, seed: int, run: int) -> Turn:
+    """Return the first turn of a run."""
+    with jax.enable_x64(True):
+        return _turn(_begin(search, np.uint32(seed & 0xFFFFFFFF), np.uint32(seed >> 32), np.uint32(run)))
+
+
+def advanced(search: Method, turn: Turn, points: NDArray[np.float64], values: NDArray[np.float64]) -> Turn:
+    """Tell the values of points, and return the next turn."""
+    with jax.enable_x64(True):
+        return _turn(_advance(search, turn.leaves, points, values))
+
+
+def distribution_of(search: Method, turn: Turn) -> Any:
+    """Return the distribution, with NumPy arrays."""
+    with jax.enable_x64(True):
+        return jax.tree.map(np.asarray, _distribution(search, turn.leaves))
+
+
+def turn_shapes(search: Method) -> list[tuple[tuple[int, ...], Any]]:
+    """Return the shapes and dtypes of what a turn keeps of the state of a search."""
+    with jax.enable_x64(True):
+        leaves = jax.eval_shape(lambda: _packed(search.init(jax.random.key(0))))
+        return [(leaf.shape, leaf.dtype) for leaf in leaves]
+
+
+def _turn(out: tuple[tuple[Array, ...], Array, Array, Array, Array]) -> Turn:
+    leaves, points, mean, spread, condition = out
+    return Turn(tuple(leaves), np.asarray(points), np.asarray(mean), np.asarray(spread), float(condition))
+
+
+def _asked(search: Method, state: Any) -> tuple[tuple[Array, ...], Array, Array, Array, Array]:
+    points, state = search.ask(state)
+    # of the distribution only the mean is computed
+    distribution: Any = search.distribution(state)
+    return _packed(state), points, distribution.mean, search.spread(state), search.condition(state)
+
+
+def _packed(state: Any) -> tuple[Array, ...]:
+    """Return the arrays of a state, keys as numbers."""
+    return tuple(jax.random.key_data(leaf) if _is_key(leaf) else leaf for leaf in jax.tree.leaves(state))
+
+
+def _unpacked(search: Method, leaves: tuple[Array, ...]) -> Any:
+    like = jax.eval_shape(search.init, jax.random.key(0))
+    flat, tree = jax.tree.flatten(like)
+    state = [jax.random.wrap_key_data(leaf) if _is_key(was) else leaf for leaf, was in zip(leaves, flat, strict=True)]
+    return jax.tree.unflatten(tree, state)
+
+
+def _is_key(leaf: Any) -> bool:
+    return bool(jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key))
+
+
+@jax.jit(compiler_options=IN_A_HURRY)
+def _begin(search: Method, low: Array, high: Array, run: Array) -> Any:
+    key = jax.random.key(0)
+    for part in (low, high, run):
+        key = jax.random.fold_in(key, part)
+    return _asked(search, search.init(key))
+
+
+@jax.jit(compiler_options=IN_A_HURRY)
+def _advance(search: Method, leaves: tuple[Array, ...], points: Array, values: Array) -> Any:
+    return _asked(search, search.tell(_unpacked(search, leaves), points, values))
+
+
+@jax.jit(compiler_options=IN_A_HURRY)
+def _distribution(search: Method, leaves: tuple[Array, ...]) -> Any:
+    return search.distribution(_unpacked(search, leaves))

@@ -1,0 +1,220 @@
+"""The loop of a minimization: populations, runs, and what is told to people and files on the way."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import OptimizeResult
+from tqdm.auto import tqdm
+
+from kullback.search._checkpoint import read_run, write_run
+from kullback.search._engine import advanced, begun, distribution_of
+from kullback.search._integers import widened
+from kullback.search._ledger import Ledger, restored
+from kullback.search._noise import again, next_repeats, rank_change
+from kullback.search._objective import Objective
+from kullback.search._restarts import next_plan
+from kullback.search._result import made_result
+from kullback.search._settings import Settings
+from kullback.search._stopping import run_over
+
+#: Seconds between two checkpoints.
+PAUSE = 10.0
+#: How often the mean is evaluated at the end of a run with a noisy f, at least.
+FINAL = 10
+
+
+class Loop:
+    """Asks f, tells the search, and keeps a ledger, until a rule says stop."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        objective: Objective,
+        callback: Callable[[OptimizeResult], Any] | None,
+        checkpoint: Path | None,
+        verbose: bool,
+    ):
+        self._settings, self._objective, self._callback, self._path = settings, objective, callback, checkpoint
+        self._verbose = verbose
+        self._ledger = Ledger(x=settings.x0)
+
+    def run(self, resume: bool) -> OptimizeResult:
+        """Go on until a rule says stop, and return what was found."""
+        if resume and self._path is not None and self._path.exists():
+            self._read(self._path)
+        else:
+            self._begin()
+        written = time.monotonic()
+        bar = tqdm(total=self._settings.budget, unit=" evaluations", disable=not self._verbose)
+        with bar:
+            try:
+                while not self._over():
+                    self._generation()
+                    bar.set_description(f"run {len(self._ledger.runs) + 1}", refresh=False)
+                    bar.set_postfix_str(f"best {self._ledger.value:.6g}", refresh=False)
+                    bar.update(self._ledger.evaluations - bar.n)
+                    if self._path is not None and time.monotonic() - written > PAUSE:
+                        self._write()
+                        written = time.monotonic()
+                self._settle()
+            finally:
+                # also when f or a person has interrupted: the file has the last whole population
+                self._write()
+        return self._result()
+
+    def _over(self) -> bool:
+        """Say whether a rule has stopped it all; the budget must have room for a population."""
+        ledger, settings = self._ledger, self._settings
+        if not ledger.stopped:
+            if ledger.value == -np.inf:
+                ledger.stopped = "unbounded"
+            elif ledger.value <= settings.target:
+                ledger.stopped = "target"
+            elif ledger.evaluations + self._cost() > settings.budget:
+                ledger.stopped = "budget"
+        return bool(ledger.stopped)
+
+    def _cost(self) -> int:
+        """Return how many evaluations the next population takes."""
+        ledger, settings = self._ledger, self._settings
+        m = ledger.plan.population
+        if not settings.noisy:
+            return m + len(self._first_guesses())
+        return (m + len(self._first_guesses())) * int(ledger.repeats) + again(m) * int(ledger.repeats) + FINAL
+
+    def _first_guesses(self) -> NDArray[np.float64]:
+        settings = self._settings
+        if settings.guesses is None or self._ledger.history:
+            return np.empty((0, len(settings.x0)))
+        return settings.guesses
+
+    def _begin(self) -> None:
+        """Begin the next run."""
+        ledger, settings = self._ledger, self._settings
+        number = len(ledger.runs)
+        rng = np.random.default_rng([settings.seed, number, 1])
+        plan = next_plan(settings.restarts, settings.search.population, ledger.runs, rng)
+        search = settings.search_of(plan, number)
+        ledger.begin(plan, search, begun(search, settings.seed, number))
+
+    def _generation(self) -> None:
+        """Evaluate a population, tell the search, and see whether the run is over."""
+        ledger, settings, turn = self._ledger, self._settings, self._ledger.turn
+        assert turn is not None
+        assert ledger.search is not None
+        points = turn.points
+        if settings.whole.any():
+            points = widened(points, turn.mean, turn.spread, settings.whole)
+        points = np.concatenate([settings.freed(self._first_guesses()), points])
+        x = settings.seen(points)
+        values, repeats = self._values(x)
+        turn = advanced(ledger.search, turn, points, values)
+        ordered = np.sort(np.where(np.isnan(values), np.inf, values))
+        if settings.noisy:
+            if ordered[len(ordered) // 2] <= settings.target:
+                ledger.stopped = "target"
+        elif ordered[0] < ledger.value:
+            place = int(np.nanargmin(values))
+            ledger.x, ledger.value = x[place].copy(), float(values[place])
+        look = ledger.note(turn, ordered, self._objective.evaluations)
+        ledger.failed, ledger.repeats = self._objective.failed, repeats
+        rule = run_over(look, settings.scale * ledger.plan.shrink, settings.whole, settings.tolerance)
+        if ledger.plan.limit and ledger.evaluations - ledger.began >= ledger.plan.limit:
+            rule = rule or "limit"
+        if self._called_off():
+            ledger.stopped = "callback"
+        elif rule is not None and not ledger.value <= settings.target and not ledger.stopped:
+            self._end_run(rule)
+
+    def _values(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Return the values of points, and how often the next ones are to be evaluated."""
+        ledger, m = self._ledger, len(x)
+        if not self._settings.noisy:
+            return self._objective.values(x), 1.0
+        times = int(ledger.repeats)
+        values = self._average(x, times)
+        chosen = again(m)
+        second = self._average(x[:chosen], times)
+        ranks = [np.where(np.isnan(part), np.inf, part) for part in (values, second)]
+        repeats = next_repeats(ledger.repeats, rank_change(*ranks), self._settings.budget / (20 * m))
+        values[:chosen] = (values[:chosen] + second) / 2
+        return values, repeats
+
+    def _average(self, x: NDArray[np.float64], times: int) -> NDArray[np.float64]:
+        values = self._objective.values(np.repeat(x, times, axis=0)).reshape(len(x), times)
+        return np.mean(values, axis=1)
+
+    def _end_run(self, rule: str) -> None:
+        ledger, settings = self._ledger, self._settings
+        self._settle()
+        if len(ledger.runs) >= settings.most_restarts or (rule == "failed" and not ledger.value < np.inf):
+            ledger.stopped = rule
+            return
+        ledger.runs.append(ledger.current(rule))
+        self._begin()
+
+    def _settle(self) -> None:
+        """With noise the best value is one that was lucky: take the mean of the distribution, and average there."""
+        ledger, settings = self._ledger, self._settings
+        times = min(max(FINAL, int(ledger.repeats)), settings.budget - ledger.evaluations)
+        if settings.noisy and ledger.turn is not None and times > 0:
+            x = settings.seen(ledger.turn.mean[None])
+            value = float(self._average(x, times)[0])
+            ledger.evaluations, ledger.failed = self._objective.evaluations, self._objective.failed
+            if value < ledger.value:
+                ledger.x, ledger.value = x[0], value
+
+    def _called_off(self) -> bool:
+        if self._callback is None:
+            return False
+        ledger = self._ledger
+        seen = OptimizeResult(
+            x=ledger.x.copy(),
+            fun=ledger.value,
+            nfev=ledger.evaluations,
+            nit=len(ledger.history),
+            restarts=len(ledger.runs),
+        )
+        try:
+            return self._callback(seen) is True
+        except StopIteration:
+            return True
+
+    def _write(self) -> None:
+        if self._path is not None:
+            header = {"settings": self._settings.fingerprint(), "stopped": self._ledger.stopped}
+            write_run(self._path, header, self._ledger.arrays())
+
+    def _read(self, path: Path) -> None:
+        header, arrays = read_run(path)
+        mine, theirs = self._settings.fingerprint(), header.get("settings")
+        if not isinstance(theirs, dict):
+            raise ValueError(f"{path} is not a saved run: it does not say which.")
+        for name, value in mine.items():
+            if theirs.get(name) != value:
+                raise ValueError(f"{path} holds a run with another {name}: call minimize as that run was called.")
+        stopped = header.get("stopped")
+        # what depends on what may change, is asked again
+        again_asked = stopped in ("budget", "target", "callback")
+        self._ledger = restored(path, "" if again_asked else str(stopped or ""), arrays, self._settings)
+        self._objective.evaluations, self._objective.failed = self._ledger.evaluations, self._ledger.failed
+
+    def _result(self) -> OptimizeResult:
+        ledger, objective = self._ledger, self._objective
+        assert ledger.search is not None
+        assert ledger.turn is not None
+        return made_result(
+            x=ledger.x,
+            value=ledger.value,
+            stopped=ledger.stopped,
+            history=ledger.table(),
+            runs=[*ledger.runs, ledger.current(ledger.stopped)],
+            distribution=distribution_of(ledger.search, ledger.turn),
+            evaluations=ledger.evaluations,
+            failed=ledger.failed,
+            reason=objective.last_failure,
+        )

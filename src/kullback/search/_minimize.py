@@ -1,0 +1,181 @@
+"""The front door: minimize a function of which nothing is known but its values."""
+
+import operator
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from kullback.search._auto import chosen_method
+from kullback.search._bounds import Box, checked_box
+from kullback.search._integers import checked_integers
+from kullback.search._loop import Loop
+from kullback.search._method import Method
+from kullback.search._objective import Objective
+from kullback.search._restarts import checked_restarts
+from kullback.search._settings import Settings
+
+
+def minimize(
+    f: Callable[..., Any],
+    x0: Any,
+    sigma0: Any = 0.3,
+    bounds: Any = None,
+    method: str | Method | type[Method] = "auto",
+    budget: int = 10_000,
+    target: float | None = None,
+    seed: int = 0,
+    *,
+    population: int | None = None,
+    interactions: Iterable[tuple[int, int]] | None = None,
+    integers: Any = None,
+    guesses: Any = None,
+    vectorized: bool = False,
+    map: Callable[..., Iterable[Any]] | None = None,
+    noisy: bool = False,
+    restarts: str | int | None = "ipop",
+    tolerance: float = 1e-11,
+    callback: Callable[[OptimizeResult], Any] | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    verbose: bool = False,
+) -> OptimizeResult:
+    """Find a point at which f is small, by moving a distribution to where it is smaller.
+
+    - `f`: a function of a point, an array of n numbers; with `vectorized`, of a batch of them, one in each row. It may
+      raise or return NaN: such points count as the worst.
+    - `x0`, `sigma0`: where to begin, and the standard deviation of the first points, one number or one for each
+      coordinate. The minimum should be within some `sigma0` of `x0`.
+    - `bounds`: a pair for all coordinates, one for each, or `scipy.optimize.Bounds`; None for an open side. f is never
+      called outside.
+    - `method`: "auto", "cma", "limited-memory", "xnes", "snes", "spherical", "natural-gradient",
+      "expectation-gradient", "cross-entropy", or a search from `kullback.search`. `interactions` are the pairs of
+      "natural-gradient".
+    - `budget`: evaluations at most. `target`: a value that is small enough. Without one, the budget is spent on
+      restarts.
+    - `population`: points at a time, for the first run.
+    - `integers`: which coordinates are whole numbers, by place or by a mask. f sees them rounded.
+    - `guesses`: points that go with the first population.
+    - `map`: evaluates f at many points, as `pool.map` or the `map` of a Dask client.
+    - `noisy`: f has noise. Points are evaluated as often as their order needs, and `x` is the mean of the distribution.
+    - `restarts`: "ipop", "bipop", None, or how many there may be.
+    - `tolerance`: values within it are equal to the rule that ends a run.
+    - `callback`: sees the best so far after each population; returns True, or raises `StopIteration`, to stop.
+    - `checkpoint`: a file to which the run is written from time to time; `resume` goes on from it, bit for bit.
+    - `verbose`: one line that says how far it has come.
+
+    Returns a `scipy.optimize.OptimizeResult`: `x`, `fun`, `nfev`, `nit`, `success`, `message`, `status`, and
+
+    - `stopped`: which rule has ended it; `restarts` and `runs`: how many, and each of them; `nfailed`: evaluations that
+      failed
+    - `history`: a number for each population: `evaluations`, `best`, `median`, `spread`, `condition`, `repeats`, `run`
+    - `distribution`: the last distribution of the points. With `bounds`, of the free ones that are folded into them.
+
+    >>> result = minimize(lambda x: (x[0] - 1) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2, [-1.0, 1.0], target=1e-9)
+    >>> result.stopped, result.x.round(3).tolist()
+    ('target', [1.0, 1.0])
+    """
+    start = _checked_start(x0)
+    scale = _checked_scale(sigma0, len(start))
+    whole = checked_integers(integers, len(start))
+    box = checked_box(bounds, scale)
+    hull = _hull(box, whole, scale)
+    inside = _checked_points(start[None], "x0", box)[0]
+    given = None if guesses is None else _checked_points(guesses, "guesses", box, len(start))
+    search = chosen_method(method, inside if hull is None else hull.unfold(inside), scale, population, interactions)
+    needed = search.population + (0 if given is None else len(given))
+    if operator.index(budget) < needed:
+        raise ValueError(f"budget is {budget}: one population takes {needed} evaluations, so give it that or more.")
+    if target is not None and np.isnan(target):
+        raise ValueError("target is nan: it must be a number, or None.")
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance is {tolerance}: it must be 0 or more.")
+    if not 0 <= operator.index(seed) < 2**64:
+        raise ValueError(f"seed is {seed}: it must be a whole number from 0 to 2⁶⁴ − 1.")
+    if resume and checkpoint is None:
+        raise ValueError("resume=True needs checkpoint: the file to go on from.")
+    if checkpoint is not None and not Path(checkpoint).absolute().parent.is_dir():
+        raise FileNotFoundError(f"{Path(checkpoint).parent} is not a directory: there is no place for the checkpoint.")
+    kind, most = checked_restarts(restarts)
+    settings = Settings(
+        x0=inside,
+        scale=scale,
+        box=box,
+        hull=hull,
+        whole=whole,
+        search=search,
+        guesses=given,
+        budget=int(budget),
+        target=-np.inf if target is None else float(target),
+        seed=int(seed),
+        noisy=bool(noisy),
+        restarts=kind,
+        most_restarts=most,
+        tolerance=float(tolerance),
+    )
+    path = None if checkpoint is None else Path(checkpoint)
+    return Loop(settings, Objective(f, vectorized, map), callback, path, verbose).run(resume)
+
+
+def _checked_start(x0: Any) -> np.ndarray:
+    try:
+        start = np.atleast_1d(np.array(x0, dtype=float))
+    except (TypeError, ValueError):
+        raise ValueError(f"x0 is {x0!r}: it must be a point, a number for each coordinate.") from None
+    if start.ndim != 1 or start.size == 0:
+        raise ValueError(f"x0 has shape {start.shape}: it must be one point, a vector with a number per coordinate.")
+    if not np.isfinite(start).all():
+        place = int(np.argmin(np.isfinite(start)))
+        raise ValueError(f"x0[{place}] is {start[place]}: it must be finite.")
+    return start
+
+
+def _checked_scale(sigma0: Any, n: int) -> np.ndarray:
+    try:
+        scale = np.array(sigma0, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"sigma0 is {sigma0!r}: it must be a number, or one for each coordinate.") from None
+    if scale.shape not in ((), (n,)):
+        raise ValueError(f"sigma0 has shape {scale.shape}: it must be one number, or one for each of {n} coordinates.")
+    scale = np.broadcast_to(scale, n).copy()
+    sound = (scale > 0) & np.isfinite(scale)
+    if not sound.all():
+        place = int(np.argmin(sound))
+        raise ValueError(f"sigma0 is {scale[place]} for coordinate {place}: it must be positive and finite.")
+    return scale
+
+
+def _checked_points(points: Any, name: str, box: Box | None, n: int | None = None) -> np.ndarray:
+    try:
+        found = np.atleast_2d(np.array(points, dtype=float))
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be points, rows of {n} numbers.") from None
+    if n is not None and (found.ndim != 2 or found.shape[1] != n or len(found) == 0):
+        raise ValueError(f"{name} has shape {found.shape}: it must have one row per point, of {n} numbers.")
+    if not np.isfinite(found).all():
+        raise ValueError(f"{name} has entries that are not finite.")
+    if box is not None and not box.holds(found).all():
+        row, place = np.argwhere((found < box.lower) | (found > box.upper))[0]
+        which = f"{name}[{place}]" if n is None else f"{name}[{row}][{place}]"
+        raise ValueError(
+            f"{which} is {found[row, place]:g}: it must be within its bounds, "
+            f"{box.lower[place]:g} and {box.upper[place]:g}."
+        )
+    return found
+
+
+def _hull(box: Box | None, whole: np.ndarray, scale: np.ndarray) -> Box | None:
+    """Return the box in which the search moves: a whole number has half a unit to each side."""
+    if box is None or not whole.any():
+        return box
+    lower = np.where(whole, np.ceil(box.lower) - 0.5, box.lower)
+    upper = np.where(whole, np.floor(box.upper) + 0.5, box.upper)
+    if (lower >= upper).any():
+        place = int(np.argmax(lower >= upper))
+        raise ValueError(
+            f"bounds has {box.lower[place]:g} and {box.upper[place]:g} for coordinate {place}: "
+            f"there is no whole number between them."
+        )
+    return checked_box(list(zip(lower, upper, strict=True)), scale)

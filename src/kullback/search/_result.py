@@ -1,0 +1,64 @@
+"""What a minimization has found, and its history."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import OptimizeResult
+
+from kullback.search._restarts import Run
+from kullback.search._stopping import CONVERGED, SENTENCES
+
+
+class History(NamedTuple):
+    """A number for each generation, in seven arrays.
+
+    `evaluations` so far; the least value (`best`) and the median one of the generation; the largest standard deviation
+    of a coordinate (`spread`) and the `condition` number after it; how often each point was evaluated (`repeats`); and
+    which `run` it belongs to, 0 before the first restart.
+    """
+
+    evaluations: NDArray[np.int64]
+    best: NDArray[np.float64]
+    median: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    condition: NDArray[np.float64]
+    repeats: NDArray[np.int64]
+    run: NDArray[np.int64]
+
+
+def made_result(
+    x: NDArray[np.float64],
+    value: float,
+    stopped: str,
+    history: History,
+    runs: list[Run],
+    distribution: Any,
+    evaluations: int,
+    failed: int,
+    reason: str,
+) -> OptimizeResult:
+    """Return it as SciPy does. It is a success where the target was reached, or a run has converged."""
+    sentence = SENTENCES[stopped]
+    if stopped == "failed" or not np.isfinite(value):
+        sentence += f"; the last time, {reason}" if failed else ""
+    elif len(runs) > 1:
+        sentence += f", after {len(runs) - 1} restart{'s' if len(runs) > 2 else ''}"
+    ended = {run.stopped for run in runs}
+    return OptimizeResult(
+        x=x,
+        fun=value,
+        nfev=evaluations,
+        nit=len(history.run),
+        success=bool(
+            value < np.inf and (stopped in CONVERGED or (stopped == "budget" and ended & {"flat", "small steps"}))
+        ),
+        status=list(SENTENCES).index(stopped),
+        message=sentence[0].upper() + sentence[1:] + ".",
+        stopped=stopped,
+        restarts=max(len(runs) - 1, 0),
+        runs=tuple(runs),
+        nfailed=failed,
+        history=history,
+        distribution=distribution,
+    )

@@ -1,0 +1,97 @@
+"""When a run is over, and which rule says so."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: What each rule means, for people: of these, the first five end a run, after which the next one may begin.
+SENTENCES = {
+    "flat": "the values no longer change",
+    "small steps": "the steps have become too small to matter",
+    "condition": "the covariance has become too narrow for its numbers",
+    "stagnation": "the values have not improved for long",
+    "failed": "f has no value at any point of a population",
+    "limit": "a short run has spent its share of evaluations",
+    "target": "the target was reached",
+    "budget": "the budget of evaluations is spent",
+    "unbounded": "f has reached −∞",
+    "callback": "the callback asked to stop",
+}
+
+#: Rules that say that a minimum, perhaps a local one, was found.
+CONVERGED = ("flat", "small steps", "target", "unbounded")
+
+#: In units of the first scale, a step that is too small.
+SMALL = 1e-11
+#: A condition number that float64 cannot use.
+NARROW = 1e14
+
+
+class Look(NamedTuple):
+    """What the rules see after a generation: the run's best and median values so far, the last values in order, for how
+    many generations they were level, and the distribution.
+    """
+
+    best: list[float]
+    median: list[float]
+    values: NDArray[np.float64]
+    level: int
+    mean: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    condition: float
+
+
+def run_over(look: Look, scale: NDArray[np.float64], whole: NDArray[np.bool_], tolerance: float) -> str | None:
+    """Return the rule that ends a run, None if it goes on. `whole` says which coordinates are integers."""
+    n, m = len(scale), len(look.values)
+    if math.isinf(look.values[0]) and look.values[0] > 0:
+        return "failed"
+    if is_flat(look, n, m, tolerance):
+        return "flat"
+    if not whole.all():
+        spread, mean = look.spread[~whole], look.mean[~whole]
+        if np.all(spread < SMALL * scale[~whole]) or np.any(mean == mean + 0.2 * spread):
+            return "small steps"
+    if look.condition > NARROW:
+        return "condition"
+    return "stagnation" if is_stagnant(look, n, m) else None
+
+
+def is_flat(look: Look, n: int, m: int, tolerance: float) -> bool:
+    """Three quarters of the values are equal, twice; or the best values of the last 10 + 30n/m generations, and those
+    of the last one, are within the tolerance and the precision of their numbers.
+    """
+    if look.level >= 2:
+        return True
+    if len(look.best) < 10 or not math.isfinite(look.values[0]):
+        return False
+    recent = look.best[-(10 + math.ceil(30 * n / m)) :]
+    least, most = min(recent), max(recent)
+    allowed = tolerance + 2 * np.finfo(float).eps * abs(least)
+    if most - least > allowed:
+        return False
+    return bool(most - least < 0.1 * allowed or look.values[-1] - look.values[0] <= allowed)
+
+
+def is_stagnant(look: Look, n: int, m: int) -> bool:
+    """Medians of best and median values are no better than in as many generations before, and the best was long ago.
+
+    The window is half of 100 + 100·n^1.5/m generations, or a tenth of all.
+    """
+    wait = 100 + 100 * n**1.5 / m
+    generations = len(look.best)
+    window = int(max(wait / 2, generations / 10))
+    if generations <= max(2 * window, 500, n * (5 + 100 / m)):
+        return False
+    if min(look.best[-window:]) < min(look.best[:-window]):
+        return False
+    return all(
+        np.median(values[-window:]) >= np.median(values[-2 * window : -window]) for values in (look.best, look.median)
+    )
+
+
+def is_level(values: NDArray[np.float64]) -> bool:
+    """Say whether three quarters of the values, in order, are equal."""
+    return bool(values[0] == values[3 * len(values) // 4] and math.isfinite(values[0]))
