@@ -41,8 +41,9 @@ _NAMES = (
     "load",
     "relative_entropy",
 )
+_SEARCHES = ("minimize",)
 
-__all__ = ["__version__", *_NAMES, *_ROOMS]  # pyright: ignore
+__all__ = ["__version__", *_NAMES, *_SEARCHES, *_ROOMS]  # pyright: ignore
 
 
 def __getattr__(name: str) -> Any:
@@ -50,6 +51,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"kullback.{name}")
     if name in _NAMES:
         return getattr(importlib.import_module("kullback.estimators"), name)
+    if name in _SEARCHES:
+        return getattr(importlib.import_module("kullback.search"), name)
     raise AttributeError(f"module 'kullback' has no attribute {name!r}")
 
 

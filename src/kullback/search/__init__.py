@@ -8,6 +8,7 @@ from kullback.search._cross_entropy import CrossEntropy
 from kullback.search._exponential import Exponential
 from kullback.search._limited_memory import LimitedMemoryCMA
 from kullback.search._method import Method
+from kullback.search._minimize import minimize
 from kullback.search._natural_gradient import NaturalGradient
 
 #: Every method and its variants, by name, each called with a mean and a scale. The protocol tests go through this list.
@@ -23,4 +24,4 @@ METHODS: dict[str, Callable[..., Method]] = {
     "cross_entropy_diagonal": functools.partial(CrossEntropy, covariance="diagonal"),
 }
 
-__all__ = ["CMA", "METHODS", "CrossEntropy", "Exponential", "LimitedMemoryCMA", "Method", "NaturalGradient"]
+__all__ = ["CMA", "METHODS", "CrossEntropy", "Exponential", "LimitedMemoryCMA", "Method", "NaturalGradient", "minimize"]
