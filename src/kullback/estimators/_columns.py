@@ -118,6 +118,17 @@ class Shape(NamedTuple):
                 categories[place] = max(int(np.nanmax(X[:, place])) + 1, 2)
         return cls(n, categories, int(np.nansum(X, axis=1).max()) if family == "multinomial" else 0)
 
+    def numbers(self, family: str | Sequence[str], k: int) -> int:
+        """Return how many parameters k components have at least."""
+        n = int(self.n)
+        if isinstance(family, str) and family in ("gaussian", "ising"):
+            return k * n * (n + 1) // 2
+        total, start = 0, 0
+        for name, count in [(family, n)] if isinstance(family, str) else _runs(family):
+            many = max(map(int, self.categories[start : start + count]), default=1) if name == "categorical" else 1
+            total, start = total + k * count * many, start + count
+        return total
+
     def knowing(self, n_categories: Any) -> "Shape":
         """Return it with the numbers of categories that are given, one or one for each column; None leaves them."""
         if n_categories is None:

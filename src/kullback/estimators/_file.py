@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kullback.estimators._columns import Shape
 from kullback.estimators._learning_curve import check_curve
 
 FORMAT = "kullback"
@@ -86,10 +87,22 @@ def load_estimator(path: str | Path) -> Any:
             if not name.endswith("_") or name in estimator._derived:
                 raise ValueError(f"{name} is not the name of an attribute_.")
             setattr(estimator, name, value)
+        _check_size(estimator, sum(array.size for array in arrays.values()))
         _check_attributes(estimator)
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         raise ValueError(f"{path} is damaged: {error}") from None
     return estimator
+
+
+def _check_size(estimator: Any, numbers: int) -> None:
+    """Raise where the header speaks of a model that is larger than the arrays of the file, before it is built."""
+    sizes = [getattr(estimator, name, None) or 1 for name in ("n_components", "n_latents")]
+    k, n = max(*sizes, len(np.ravel(getattr(estimator, "weights_", 1)))), int(getattr(estimator, "n_features_in_", 1))
+    family = getattr(estimator, "_families", getattr(estimator, "family", "poisson"))  # others have one for each column
+    if n < 0 or Shape(n, np.ravel(getattr(estimator, "n_categories_", ())), 0).numbers(family, k) > numbers:
+        raise ValueError(
+            f"{k} components of {n} columns have more parameters than the {numbers} numbers that it holds."
+        )
 
 
 def _check_attributes(estimator: Any) -> None:

@@ -1,0 +1,48 @@
+"""A stream that goes on for hours ends with the memory it had after its first minute; hours are batches here."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kullback
+from cli.helpers import BATCH, SIZE
+
+#: Batches of the first minute, and of all.
+FIRST, LAST = 500, 2500
+
+
+def resident(process):
+    """Return the megabytes of memory that a process has, over a moment."""
+    sizes = []
+    for _ in range(5):
+        time.sleep(0.05)
+        sizes.append(int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+    return np.median(sizes) / 1e6
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+@pytest.mark.parametrize("name", ["gaussian-hmm", pytest.param("gaussian-mixture", marks=pytest.mark.slow)])
+def test_memory_stays_as_it_is(name, tmp_path):
+    words = ["fit", name, "-", "--format", "csv", "--n-components", SIZE, "--random-state", 0, "--batch-rows", BATCH]
+    words += ["--rate", 0.01, "--checkpoint", "run.ckpt", "--save", "live.safetensors", "--quiet"]
+    X = np.random.default_rng(0).normal(np.repeat([[-2.0], [2.0]], BATCH // 2, axis=0), 1.0, (BATCH, 4))
+    text = "".join(",".join(f"{entry:.6f}" for entry in row) + "\n" for row in X).encode()
+    # a process of its own: one that was forked takes over the memory of its parent bit by bit
+    command = [sys.executable, "-m", "kullback", *map(str, words)]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE) as process:
+        process.stdin.write(b"a,b,c,d\n")
+        sizes = []
+        for batch in range(LAST):
+            process.stdin.write(text)  # waits while the pipe is full: the command is some 64 kB behind
+            if batch % 100 == 99 and (batch < FIRST or batch > LAST - FIRST):
+                sizes.append(resident(process.pid))
+        process.stdin.close()
+        assert process.wait() == 0
+    assert kullback.load(tmp_path / "live.safetensors").n_points_seen_ == LAST * BATCH
+    begin, end = np.median(sizes[2 : FIRST // 100]), np.median(sizes[FIRST // 100 :])
+    assert end - begin < 8, sizes  # a leak of 4 kB in each batch would be seen
