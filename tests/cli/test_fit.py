@@ -128,7 +128,7 @@ def test_bad_rows_say_where_they_are(run, refused, tmp_path):
     assert "bad.csv, line 130" in refused(*fit)
     told = run(*fit, "--skip-bad")
     assert "2 bad rows left out" in told.stdout
-    assert "max_bad allows 1" in run(*fit, "--skip-bad", "--max-bad", 1, code=2).stderr
+    assert "--max-bad allows 1" in run(*fit, "--skip-bad", "--max-bad", 1, code=2).stderr
 
 
 def test_rows_that_the_model_does_not_allow_say_where_they_are(refused):
@@ -145,7 +145,10 @@ def test_what_does_not_go_together_is_refused(run, refused, tmp_path):
     save = ["--save", "m.safetensors"]
     mixture = ["fit", "gaussian-mixture", "data.csv"]
     assert "--passes is for --method online" in refused(*mixture, *save, "--method", "em", "--passes", 2)
-    assert "--checkpoint is for" in refused(*mixture, *save, "--method", "em", "--checkpoint", "c")
+    cluster = ["--scheduler", "local:1"]
+    assert "--scheduler does not go with --shuffle" in refused(*mixture, *save, *cluster, "--shuffle", 9)
+    assert "--checkpoint with --scheduler is for --method em" in refused(*mixture, *save, *cluster, "--checkpoint", "c")
+    assert "it must be like 'local:2' or 'tcp" in refused(*mixture, *save, "--scheduler", "nowhere")
     assert "--shuffle is not for GaussianHMM" in refused("fit", "gaussian-hmm", "data.csv", *save, "--shuffle", 9)
     assert "--resume needs --checkpoint" in refused(*mixture, *save, "--resume")
     assert "can be gone through once" in refused("fit", "gaussian-mixture", "-", *save, "--passes", 2)

@@ -10,8 +10,9 @@ import typer
 
 from kullback.cli._arguments import BatchRows, Columns, Data, Format, Header, Json, MaxBad, Quiet, Save, SkipBad
 from kullback.cli._checkpoint import Checkpoint, Place
+from kullback.cli._climb import fit_at_once
 from kullback.cli._input import Input
-from kullback.cli._learn import Outcome, fit_at_once, fit_online, is_of_sequences, started
+from kullback.cli._learn import Outcome, fit_online, is_of_sequences, started
 from kullback.cli._progress import Progress, write_json
 from kullback.cli._say import said_warnings, say
 
@@ -44,12 +45,24 @@ def fit(
     max_bad: MaxBad = 1000,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Keep the model and the place in the data here: nothing is lost (online).", metavar="FILE"),
+        typer.Option(help="Keep the model and the place in the data here: nothing is lost.", metavar="FILE"),
     ] = None,
     checkpoint_every: Annotated[
         float, typer.Option(help="Seconds from one to the next; 0 is after each batch, as always from a pipe.", min=0)
     ] = 10.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")] = False,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="A Dask cluster to fit on: the address of its scheduler, or local:N for N workers on this machine. "
+            "They read the data by themselves, under the same path.",
+            metavar="ADDRESS|local:N",
+        ),
+    ] = None,
+    synchronize_every: Annotated[
+        int,
+        typer.Option(help="Batches of each worker between two combinations (online, with --scheduler).", min=1),
+    ] = 10,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -57,24 +70,29 @@ def fit(
     read = {"format": format, "columns": _columns(columns, header), "batch_rows": batch_rows, "header": header}
     read |= {"skip_bad": skip_bad, "max_bad": max_bad, "shuffle": shuffle}
     rows = Input(data, estimator.random_state or 0, **read)
-    _check(type(estimator), method, passes, shuffle, checkpoint, resume, rows.piped)
+    _check(estimator, method, passes, shuffle, checkpoint, resume, rows.piped, scheduler)
     if not save.parent.is_dir():
         raise ValueError(f"{save.parent} is not a directory: there is no place for {save.name}.")
     estimator._validate_params()
     began = time.monotonic()
     with said_warnings(quiet):
-        if method is Method.em:
-            outcome = fit_at_once(estimator, rows.opened(0, None), quiet or as_json)
+        kept, place = None, Place()
+        if checkpoint is not None:
+            command = {"kind": type(estimator).__name__, **rows.told, "passes": passes, "method": str(method)}
+            command |= {name: _plain(value) for name, value in estimator.get_params().items()}
+            kept = Checkpoint(checkpoint, command, 0 if rows.piped else checkpoint_every)
+            found, place = kept.begin(resume)
+            estimator = estimator if found is None else found
+            if found is not None and rows.piped and method is Method.online:
+                say("standard input cannot be gone back to: at most one batch is seen again, if it is sent again.")
+        if scheduler is not None:
+            from kullback.cli._cluster import fit_on_cluster
+
+            how = None if method is Method.em else (passes, synchronize_every)
+            estimator, outcome = fit_on_cluster(estimator, rows, scheduler, how, place, kept, quiet or as_json)
+        elif method is Method.em:
+            outcome = fit_at_once(estimator, rows, place, kept, quiet or as_json)
         else:
-            kept, place = None, Place()
-            if checkpoint is not None:
-                command = {"kind": type(estimator).__name__, **rows.told, "passes": passes}
-                command |= {name: _plain(value) for name, value in estimator.get_params().items()}
-                kept = Checkpoint(checkpoint, command, 0 if rows.piped else checkpoint_every)
-                found, place = kept.begin(resume)
-                estimator = estimator if found is None else found
-                if found is not None and rows.piped:
-                    say("standard input cannot be gone back to: at most one batch is seen again, if it is sent again.")
             outcome = fit_online(estimator, rows, passes, place, kept, Progress(quiet, as_json))
     if not started(estimator):
         say("stopped before there were enough rows to start from: there is nothing to save.")
@@ -88,17 +106,34 @@ def fit(
         raise typer.Exit(130)
 
 
-def _check(kind: Any, method: Method, passes: int, shuffle: int, checkpoint: Any, resume: bool, piped: bool) -> None:
+def _check(
+    estimator: Any,
+    method: Method,
+    passes: int,
+    shuffle: int,
+    checkpoint: Any,
+    resume: bool,
+    piped: bool,
+    scheduler: str | None,
+) -> None:
     """Raise if what was asked for does not go together."""
-    if method is Method.em and (passes > 1 or shuffle or checkpoint):
-        given = "passes" if passes > 1 else "shuffle" if shuffle else "checkpoint"
+    kind = type(estimator).__name__
+    if method is Method.em and (passes > 1 or shuffle):
+        given = "passes" if passes > 1 else "shuffle"
         raise ValueError(f"--{given} is for --method online: batch EM reads everything first, and ends by itself.")
-    if shuffle and is_of_sequences(kind):
-        raise ValueError(f"--shuffle is not for {kind.__name__}: the rows of a series follow each other.")
+    if method is Method.em and checkpoint and getattr(estimator, "n_init", 1) > 1:
+        raise ValueError(f"--n-init is {estimator.n_init}: a checkpoint of --method em is of one start.")
+    if shuffle and is_of_sequences(type(estimator)):
+        raise ValueError(f"--shuffle is not for {kind}: the rows of a series follow each other.")
     if resume and checkpoint is None:
         raise ValueError("--resume needs --checkpoint FILE: the file to go on from.")
     if piped and passes > 1:
         raise ValueError(f"--passes is {passes}: standard input can be gone through once.")
+    if scheduler is not None and (piped or shuffle):
+        given = "standard input" if piped else "--shuffle"
+        raise ValueError(f"--scheduler does not go with {given}: workers read files, each its own batches, in order.")
+    if scheduler is not None and checkpoint and method is Method.online:
+        raise ValueError("--checkpoint with --scheduler is for --method em: online each worker is at another place.")
 
 
 def _columns(text: str | None, header: bool) -> list[str] | list[int] | None:

@@ -1,5 +1,6 @@
 """Groups of commands: one turns every error into one sentence, the other makes its commands when they are asked for."""
 
+import re
 import sys
 from typing import Any
 
@@ -54,7 +55,7 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     if isinstance(error, (OSError, ValueError)):
-        return str(error)
+        return re.sub(r"\b(skip|max)_bad\b", r"--\1-bad", str(error))  # as they are spelled here
     return None
 
 

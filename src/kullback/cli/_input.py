@@ -21,9 +21,21 @@ class Input:
         """What tells this data from other data: where it is, and how it is read."""
         return {"data": self._data if self.piped else str(Path(self._data).resolve()), **self._options}
 
-    def opened(self, turn: int, codes: Any) -> Any:
+    def __str__(self) -> str:
+        return "standard input" if self.piped else self._data
+
+    @property
+    def batch_rows(self) -> int:
+        """How many rows are read at once."""
+        return self._options["batch_rows"]
+
+    def for_workers(self, rows: int) -> "Input":
+        """Return the same data, read in batches of so many rows, by processes that may run in another directory."""
+        return Input(str(Path(self._data).absolute()), self._seed, **{**self._options, "batch_rows": rows})
+
+    def opened(self, turn: int, codes: Any, ahead: int = _AHEAD) -> Any:
         """Open it for a pass, with the codes of words that were met before."""
-        ahead = 0 if self.piped else _AHEAD  # what is read ahead from a pipe is lost with the process
+        ahead = 0 if self.piped else ahead  # what is read ahead from a pipe is lost with the process
         return open_source(self._data, seed=self._seed + turn, codes=codes, ahead=ahead, **self._options)
 
     def rows(self, source: Any) -> int | None:

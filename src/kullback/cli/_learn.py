@@ -2,17 +2,14 @@
 
 import functools
 import inspect
-import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import typer
 
 from kullback.cli._checkpoint import Checkpoint, Place
 from kullback.cli._input import Input
 from kullback.cli._progress import Progress
-from kullback.cli._say import say
 from kullback.cli._stop import Stop
 from kullback.estimators._stream import enough_to_start
 
@@ -27,23 +24,6 @@ class Outcome(NamedTuple):
 
     place: Place
     bad_rows: int
-
-
-def fit_at_once(estimator: Any, source: Any, quiet: bool) -> Outcome:
-    """Read everything, then fit by batch EM."""
-    try:
-        tables = list(source)
-        if not tables:
-            raise ValueError(f"there are no rows to fit {type(estimator).__name__} to.")
-        X = np.concatenate(tables)
-        verbose, estimator.verbose = estimator.verbose, int(sys.stderr.isatty() and not quiet)
-        estimator.fit(X)
-    except KeyboardInterrupt:
-        say("stopped: batch EM keeps nothing before its end.")
-        raise typer.Exit(130) from None
-    estimator.verbose = verbose
-    estimator.source_ = {"names": source.names, "codes": source.codes}
-    return Outcome(Place(1, None, len(X), True), source.bad_rows)
 
 
 def fit_online(

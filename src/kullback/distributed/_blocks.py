@@ -60,7 +60,7 @@ class Blocks:
         pays = has_features(components) and np.isfinite(self._reach)
         with np.errstate(over="ignore", invalid="ignore"):
             frame = self._frame if pays and components.features_pay(self._frame, self._reach) else None
-        return nearest(model, self._gathered(_Question(asking(self._estimator), model, frame)), prior)
+        return nearest(model, self._gathered(_Question(copy.copy(self._estimator), model, frame)), prior)
 
     # --- inside -----------------------------------------------------------------------------------------
 
@@ -101,15 +101,8 @@ class Blocks:
         """Return mean and covariance of all rows; what is missing counts as the mean of its column."""
         center, scale = np.asarray(self._frame.center), np.asarray(self._frame.scale)
         around = Gaussian(center, np.diag(np.square(scale)))
-        statistics = self._gathered(_Question(asking(self._estimator), around, None, center))
+        statistics = self._gathered(_Question(copy.copy(self._estimator), around, None, center))
         return np.asarray(statistics.mean), np.asarray(statistics.spread)
-
-
-def asking(estimator: Any) -> Any:
-    """Return what a worker needs to know of an estimator: not what it has learned."""
-    new = copy.copy(estimator)
-    new.__dict__.pop("_built", None)
-    return new
 
 
 @dataclasses.dataclass

@@ -2,7 +2,7 @@
 
 import copy
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import dask
@@ -25,6 +25,7 @@ def fit_and_combine(
     synchronize_every: int = 1,
     passes: int = 1,
     sample_weight: Any = None,
+    watch: Callable[[Any], bool] | None = None,
 ) -> Any:
     """Let each worker learn from its own rows by online EM, and combine their models again and again.
 
@@ -49,6 +50,8 @@ def fit_and_combine(
         How often to go through all blocks.
     sample_weight : Dask array or series, or None
         How often each row counts; with the same blocks.
+    watch : function of an estimator, or None
+        Called after each synchronization with what all have learned; the fit ends there if it returns True.
 
     Returns
     -------
@@ -74,6 +77,8 @@ def fit_and_combine(
                 if len(parts) > start
             ]
             together.take(client.gather(found))
+            if watch is not None and watch(together.estimator):
+                return together.result()
     return together.result()
 
 

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from sklearn.utils import check_random_state
 
-from kullback.distributed._blocks import asking, below_each_other, summed
+from kullback.distributed._blocks import below_each_other, summed
 from kullback.distributed._parts import Part, parts_of, rows_of
 from kullback.distributed._tree import reduced, shared
 from kullback.estimators._sequences import Sequences, check_lengths
@@ -66,7 +66,7 @@ class SequenceBlocks:
 
     def em_step(self, model: Any, emissions: Any, prior: Any) -> tuple[Any, Report]:
         """Return the model nearest to all rows, each taken with its posterior under the old model."""
-        ask, asked = dask.delayed(_said, pure=False), shared(_Question(asking(self._estimator), model))
+        ask, asked = dask.delayed(_said, pure=False), shared(_Question(copy.copy(self._estimator), model))
         told = [some.asked(ask, asked, place) for place, some in enumerate(self._parts) if some.weight.any()]
         return nearest(model, reduced(told, summed), prior)
 

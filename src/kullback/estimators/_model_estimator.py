@@ -17,6 +17,7 @@ from kullback.estimators._file import load_estimator, save_estimator
 from kullback.estimators._learning_curve import extended
 from kullback.estimators._progress import Progress
 from kullback.estimators._sound import check_sound
+from kullback.estimators._watch import Watch
 from kullback.learning import decaying_rate
 
 
@@ -53,6 +54,7 @@ class ModelEstimator(BaseEstimator):
 
     #: Attributes_ that are worked out of the others when they are asked for.
     _derived: ClassVar[tuple[str, ...]] = ()
+    _watch: Watch = Watch()
 
     # --- what a subclass says ---------------------------------------------------------------------------
 
@@ -103,6 +105,8 @@ class ModelEstimator(BaseEstimator):
                 run = self._climb(start, step, progress, before)
                 if best is None or not best.history or run.history[-1] > best.history[-1]:
                     best = run
+                if self._watch.ended:
+                    break
         assert best is not None
         self._keep(best.model)
         self.converged_ = best.converged
@@ -127,8 +131,9 @@ class ModelEstimator(BaseEstimator):
 
     def _climb(self, model: Any, step: Callable[[Any], tuple[Any, Any]], progress: Progress, before: float) -> Fitted:
         """Repeat steps until the average log-likelihood hardly gains."""
-        history: list[float] = []
-        for _ in range(self.max_iter):
+        model, history = self._watch.begun or (model, [])
+        before = history[-1] if history else before
+        for _ in range(self.max_iter - len(history)):
             with jax.enable_x64(True):
                 model, seen = step(model)
                 model = jax.tree.map(np.asarray, model)
@@ -138,6 +143,8 @@ class ModelEstimator(BaseEstimator):
             progress.step(history[-1], gain)
             if abs(gain) < self.tol:
                 return Fitted(model, history, True)
+            if self._watch.step(model, history):
+                break
         return Fitted(model, history, False)
 
     def _keep_step(self, model: Any, log_likelihood: float, points: float) -> None:
@@ -225,7 +232,7 @@ class ModelEstimator(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("_built", "_checked")}
+        return {name: value for name, value in state.items() if name not in ("_built", "_checked", "_watch")}
 
 
 def check_kind(model: Any, kind: type, estimator: type) -> None:

@@ -92,6 +92,8 @@ class SequenceEstimator(ModelEstimator):
                 run = self._climbed(model, data, progress)
                 if best is None or (run.history and run.history[-1] > best.history[-1]):
                     best = run
+                if self._watch.ended:
+                    break
         assert best is not None
         self._forget_series()
         self._keep(jax.tree.map(np.array, best.model))  # copies, which can be written to
@@ -103,8 +105,8 @@ class SequenceEstimator(ModelEstimator):
         return best
 
     def _climbed(self, model: Any, data: Any, progress: Progress) -> Fitted:
-        history: list[float] = []
-        for _ in range(self._steps):
+        model, history = self._watch.begun or (model, [])
+        for _ in range(self._steps - len(history)):
             with jax.enable_x64(True):
                 model, seen = data.em_step(model, self._emissions(model), self._prior(model))
                 model = jax.tree.map(np.asarray, model)
@@ -113,6 +115,8 @@ class SequenceEstimator(ModelEstimator):
             progress.step(history[-1] / data.mass)
             if self._ended(history, data.mass):
                 return Fitted(model, history, True)
+            if self._watch.step(model, history):
+                break
         return Fitted(model, history, False)
 
     def _partial_fit(self, data: Sequences, carry: Any, continues: bool) -> None:

@@ -1,0 +1,144 @@
+"""A fit over a Dask cluster: the workers read the data, each its own blocks, and keep them in memory."""
+
+import dataclasses
+import itertools
+from typing import Any
+
+import numpy as np
+
+from kullback.cli._checkpoint import Checkpoint, Place
+from kullback.cli._climb import climb
+from kullback.cli._input import Input
+from kullback.cli._learn import Outcome, is_of_sequences
+from kullback.cli._stop import Stop
+
+#: The fewest rows of a block of batch EM: what goes over the network is for each block.
+_ROWS = 1 << 16
+
+
+def fit_on_cluster(
+    estimator: Any,
+    data: Input,
+    address: str,
+    online: tuple[int, int] | None,
+    place: Place,
+    kept: Checkpoint | None,
+    quiet: bool,
+) -> tuple[Any, Outcome]:
+    """Fit by batch EM, or online with so many passes and so many batches from one combination to the next."""
+    if place.done:
+        return estimator, Outcome(place, 0)
+    try:
+        from kullback.distributed import connect
+    except ImportError as error:
+        raise ValueError(str(error)) from None
+    with Stop(False) as stop, connect(address) as client:
+        layout = stop.waited(lambda: _laid_out(data, online is None, is_of_sequences(type(estimator)), stop))
+        if layout is None:
+            return estimator, Outcome(Place(), 0)
+        if not layout.blocks:
+            raise ValueError(f"there are no rows to fit {type(estimator).__name__} to.")
+        if online is None:
+            X = layout.held(client, layout.blocks)
+            done = climb(estimator, lambda: estimator.fit(X), layout.rows, kept, stop, quiet)
+        else:
+            estimator, done = _online(estimator, layout, client, stop, *online)
+        estimator.source_ = {"names": layout.names, "codes": layout.codes}
+        place = Place(1, None, layout.rows * (1 if online is None else online[0]), done)
+        if kept is not None:
+            kept.write(estimator, place)
+    return estimator, Outcome(place, layout.bad_rows)
+
+
+def _online(estimator: Any, layout: "_Layout", client: Any, stop: Stop, passes: int, every: int) -> tuple[Any, bool]:
+    """Start here from the first batch, so that all workers mean the same by a label; they learn from the others."""
+    from kullback.distributed import fit_and_combine
+
+    first, others, watch = layout.read(0), layout.blocks[1:], _Rounds(stop)
+    X = layout.held(client, others) if others else None
+    for _ in range(passes):
+        estimator.partial_fit(first)
+        if X is not None:
+            estimator = fit_and_combine(estimator, X, client, every, watch=watch)
+        if watch(estimator):
+            break
+    return estimator, not watch.ended
+
+
+class _Rounds:
+    """Ends a fit after a combination when a signal has come."""
+
+    def __init__(self, stop: Stop):
+        self._stop, self.ended = stop, False
+
+    def __call__(self, estimator: Any) -> bool:
+        self.ended = self._stop.asked
+        return self.ended
+
+
+@dataclasses.dataclass
+class _Layout:
+    """What a first reading finds: where each block begins and how many rows it has, names, words, bad rows."""
+
+    data: Input
+    blocks: list[tuple[Any, int]]
+    names: list[str] | None
+    codes: dict[str, list[str]]
+    columns: int
+    bad_rows: int
+
+    @property
+    def rows(self) -> int:
+        return sum(rows for _, rows in self.blocks)
+
+    def read(self, place: int) -> np.ndarray:
+        """Read a block here."""
+        position, rows = self.blocks[place]
+        return _read(self.data, {**position, "codes": self.codes}, rows)
+
+    def held(self, client: Any, blocks: list[tuple[Any, int]]) -> Any:
+        """Return a Dask array whose blocks the workers have read, one after the other, so that all have as many."""
+        import dask
+        import dask.array as da
+
+        from distributed import wait
+
+        workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        if not workers:
+            raise ValueError("the cluster has no workers: start some.")
+        read = dask.delayed(_read, pure=False)
+        parts = []
+        for (position, rows), home in zip(blocks, itertools.cycle(workers), strict=False):
+            with dask.annotate(workers=[home], allow_other_workers=True):
+                task = read(self.data, {**position, "codes": self.codes}, rows)
+            parts.append(da.from_delayed(task, (rows, self.columns), dtype=np.float64))
+        held = da.concatenate(parts).persist(optimize_graph=False)
+        wait(held)
+        return held
+
+
+def _laid_out(data: Input, at_once: bool, series: bool, stop: Stop) -> _Layout | None:
+    """Go through the data once: where blocks begin, and which words there are, is known only then."""
+    data = data.for_workers(max(data.batch_rows, _ROWS) if at_once else data.batch_rows)
+    source = data.opened(0, None)
+    blocks, columns, begins = [], 0, source.position
+    for X in itertools.takewhile(lambda _: not stop.asked, source):
+        blocks.append((begins, len(X)))
+        columns, begins = X.shape[1], source.position
+    if stop.asked:
+        return None
+    if series and at_once:  # one series is one block
+        blocks = [(blocks[0][0], sum(rows for _, rows in blocks))] if blocks else []
+    return _Layout(data, blocks, source.names, source.codes, columns, source.bad_rows)
+
+
+def _read(data: Input, position: Any, rows: int) -> np.ndarray:
+    """Read a block, on its worker."""
+    source = data.opened(0, position["codes"], ahead=0)
+    source.resume(position)
+    found: list[np.ndarray] = []
+    for X in source:
+        found.append(X)
+        if sum(map(len, found)) >= rows:
+            return np.concatenate(found)
+    raise ValueError(f"{data} has changed while it was read: it had more rows before.")

@@ -1,0 +1,86 @@
+"""Fitting on workers: they read the data, and what is learned is what one machine learns."""
+
+import numpy as np
+import pytest
+
+import kullback
+from cli.helpers import BATCH, rows_for, write_csv
+from kullback.cli import _cluster
+
+pytest.importorskip("distributed")
+
+from kullback.distributed import local_cluster
+
+
+@pytest.fixture(scope="module")
+def address():
+    with local_cluster(2) as cluster:
+        yield cluster.scheduler_address
+
+
+def assert_same(one, other):
+    one, other = kullback.load(one), kullback.load(other)
+    for name in one._attributes(one.to_model()):
+        np.testing.assert_allclose(getattr(other, name), getattr(one, name), rtol=1e-9, atol=1e-9, err_msg=name)
+    assert one.source_ == other.source_
+    assert one.n_points_seen_ == other.n_points_seen_
+
+
+def write_words(path):
+    """Write rows with a column of words and some bad rows."""
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.normal(4 * (k % 2)):.6f},{'xy'[k % 2]}" for k in range(300)]
+    rows[70:70], rows[200:200] = ["1,2,3"], ["?,x"]
+    path.write_text("\n".join(["a,b", *rows]) + "\n")
+
+
+def test_batch_em_is_that_of_one_machine(run, address, tmp_path, monkeypatch):
+    monkeypatch.setattr(_cluster, "_ROWS", 64)
+    write_words(tmp_path / "data.csv")
+    fit = ["fit", "mixture", "data.csv", "--family", "gaussian,categorical", "--n-components", 2, "--random-state", 0]
+    fit += ["--method", "em", "--max-iter", 5, "--tol", 0, "--skip-bad", "--batch-rows", BATCH]
+    run(*fit, "--save", "one.safetensors")
+    told = run(*fit, "--scheduler", address, "--save", "two.safetensors").stdout
+    assert "Mixture of 300 rows, 2 bad rows left out" in told
+    assert_same("one.safetensors", "two.safetensors")
+
+
+@pytest.mark.slow
+def test_workers_learn_online_from_a_common_start(run, address):
+    write_csv("data.csv", rows_for("gaussian-mixture", 40 * BATCH))
+    fit = ["fit", "gaussian-mixture", "data.csv", "--n-components", 2, "--random-state", 0, "--batch-rows", BATCH]
+    run(*fit, "--save", "one.safetensors")
+    run(*fit, "--scheduler", address, "--synchronize-every", 4, "--passes", 2, "--save", "two.safetensors")
+    one, two = (kullback.load(f"{name}.safetensors") for name in ("one", "two"))
+    X = rows_for("gaussian-mixture", 40 * BATCH)
+    assert two.n_points_seen_ == 2 * len(X)
+    best = kullback.GaussianMixture(2, random_state=0).fit(X).score(X)
+    assert best - two.score(X) < max(0.01, 1.5 * (best - one.score(X)))
+
+
+@pytest.mark.slow
+def test_a_series_is_one_block_and_a_checkpoint_can_be_gone_on_with(run, address, monkeypatch):
+    write_csv("data.csv", rows_for("gaussian-hmm"))
+    fit = ["fit", "gaussian-hmm", "data.csv", "--n-components", 2, "--random-state", 0, "--method", "em", "--n-iter", 4]
+    fit += ["--tol", 0]
+    run(*fit, "--save", "one.safetensors")
+    fit += ["--scheduler", address, "--checkpoint", "c", "--checkpoint-every", 0, "--save", "two.safetensors"]
+    looked = kullback.cli._climb.Lookout.step
+
+    def stopped(self, model, history):
+        self._stop.asked = len(history) == 2
+        return looked(self, model, history)
+
+    monkeypatch.setattr("kullback.cli._climb.Lookout.step", stopped)
+    run(*fit, code=130)
+    run(*fit, "--resume")
+    assert_same("one.safetensors", "two.safetensors")
+
+
+@pytest.mark.slow
+def test_workers_can_be_started_here(run):
+    write_csv("data.csv", rows_for("poisson-mixture"))
+    fit = ["fit", "poisson-mixture", "data.csv", "--n-components", 2, "--random-state", 0, "--method", "em"]
+    run(*fit, "--save", "one.safetensors")
+    run(*fit, "--scheduler", "local:1", "--save", "two.safetensors")
+    assert_same("one.safetensors", "two.safetensors")
