@@ -14,6 +14,7 @@ from benchmarks import (
     online,
     reading,
     scaling,
+    search_cost,
 )
 from benchmarks._timing import HEAD
 
@@ -31,6 +32,7 @@ COMPARISONS = {
         hidden_markov,
         kalman,
         scaling,
+        search_cost,
     )
 }
 

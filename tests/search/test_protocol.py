@@ -97,7 +97,6 @@ def test_a_population_is_drawn_from_the_distribution(name):
     whitened = np.linalg.solve(np.linalg.cholesky(_covariance(p)), (np.asarray(points) - p.mean).T)
     np.testing.assert_allclose(np.cov(whitened), np.eye(3), atol=4.5 * np.sqrt(2 / 4000))
     lengths = np.linalg.eigvalsh(_covariance(p))
-    # CMA looks at its axes before the last population at the latest
     np.testing.assert_allclose(search.condition(state), lengths[-1] / lengths[0], rtol=1e-6)
 
 

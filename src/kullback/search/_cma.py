@@ -47,7 +47,8 @@ class CMA(Method):
     that follow each other are correlated. Rates are those of Hansen, The CMA Evolution Strategy: A Tutorial
     (arXiv:1604.00772).
 
-    The axes of C are found only when C has changed enough to matter.
+    The axes of C are found only when C has changed enough to matter, every 1/(n·(c₁ + c_μ)) populations; on a rotated
+    ellipsoid of condition 10⁶ even half as often does no harm.
 
     - `mean`, `scale`: where to start, and how far to look: one standard deviation, or one for each coordinate
     - `population`: how many points at a time, 4 + ⌊3 ln n⌋ unless given
@@ -141,12 +142,13 @@ class CMA(Method):
         return CMAState(state.key, mean, step, covariance, basis, lengths, step_path, shape_path, generation)
 
     def distribution(self, state: CMAState) -> Gaussian:
-        """Return N(m, σ²C)."""
-        return Gaussian(state.mean, jnp.square(state.step) * (state.covariance + state.covariance.T) / 2)
+        """Return N(m, σ²C), with C as it was when its axes were last looked at."""
+        root = state.step * state.basis * state.lengths
+        return Gaussian(state.mean, root @ root.T)
 
     def spread(self, state: CMAState) -> Float[Array, " n"]:
         """Return σ·√Cᵢᵢ."""
-        return state.step * jnp.sqrt(jnp.diagonal(state.covariance))
+        return state.step * jnp.sqrt(jnp.sum(jnp.square(state.basis * state.lengths), axis=1))
 
     def condition(self, state: CMAState) -> Float[Array, ""]:
         """Return the condition number of C when its axes were last looked at."""
@@ -185,7 +187,7 @@ def rates(n: int, m: int) -> Rates:
         many=many,
         step=step,
         damping=1 + 2 * max(0.0, math.sqrt((effective - 1) / (n + 1)) - 1) + step,
-        wait=max(1, int(1 / (10 * n * (one + many)))),
+        wait=max(1, round(1 / (n * (one + many)))),
     )
 
 

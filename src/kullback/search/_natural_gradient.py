@@ -27,8 +27,8 @@ class NaturalGradient(Method):
     T = (xᵢ), (xᵢ²), (2xᵢxⱼ) are the statistics of the Gaussian p, and all covariances those of the sample:
 
     - `coordinates="natural"`: θ ← θ − rate·∇_η E[u] with ∇_η E[u] = Cov(T, T)⁻¹Cov(u, T), the slope of the
-      least-squares fit of u by T. If u is in the span of T the slope has no error. With fewer points than slopes the Fisher matrix
-      of p takes the place of Cov(T, T).
+      least-squares fit of u by T. If u is in the span of T the slope has no error. With fewer points than slopes the
+      Fisher matrix of p takes the place of Cov(T, T).
     - `coordinates="expectation"`: η ← η − rate·Cov(u, T): statistics are averaged with the weights of the points, as in
       the cross-entropy method and in CMA-ES.
 
