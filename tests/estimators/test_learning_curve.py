@@ -120,6 +120,10 @@ def test_models_with_time_count_the_rows_that_do_not_wait(kind, tmp_path):
     assert curve[-1, 1] == estimator.lower_bound_
     estimator.save(tmp_path / "model")
     assert kullback.load(tmp_path / "model").learning_curve_.tobytes() == curve.tobytes()
-    estimator.fit_stream(np.split(X, 2))
-    assert estimator.learning_curve_[:, 0].tolist() == [195, 395, 400]
-    assert not hasattr(estimator.fit(X[:60]), "learning_curve_")
+
+
+def test_a_series_that_begins_anew_has_no_curve_of_before():
+    hmm = GaussianHMM(2, random_state=0, lag=5)
+    for _ in range(2):
+        assert hmm.fit_stream(np.split(X, 2)).learning_curve_[:, 0].tolist() == [195, 395, 400]
+    assert not hasattr(hmm.fit(X[:60]), "learning_curve_")
