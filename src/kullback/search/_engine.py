@@ -7,6 +7,8 @@ import numpy as np
 from jaxtyping import Array
 from numpy.typing import NDArray
 
+from kullback.families import DiagonalGaussian, Gaussian
+from kullback.search._integers import Stretch
 from kullback.search._method import Method
 
 #: Matrices are small, so little is won by what XLA could do in five times as long.
@@ -40,10 +42,16 @@ def advanced(search: Method, turn: Turn, points: NDArray[np.float64], values: ND
         return _turn(_advance(search, turn.leaves, points, values))
 
 
-def distribution_of(search: Method, turn: Turn) -> Any:
-    """Return the distribution, with NumPy arrays."""
+def distribution_of(search: Method, turn: Turn, stretch: Stretch) -> Any:
+    """Return the distribution of stretched points, with NumPy arrays."""
     with jax.enable_x64(True):
-        return jax.tree.map(np.asarray, _distribution(search, turn.leaves))
+        found = jax.tree.map(np.asarray, _distribution(search, turn.leaves))
+    if np.all(stretch.factor == 1):
+        return found
+    mean, factor = stretch.applied(found.mean), stretch.factor
+    if isinstance(found, Gaussian):
+        return Gaussian(mean, found.covariance * factor[:, None] * factor)
+    return DiagonalGaussian(mean, np.square(turn.spread * factor))
 
 
 def turn_shapes(search: Method) -> list[tuple[tuple[int, ...], Any]]:

@@ -1,6 +1,6 @@
 """Coordinates that are whole numbers: f sees them rounded, and they stay alive."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,16 +34,29 @@ def least_spread(dimension: int, population: int) -> float:
     return float(0.5 / ndtri(1 - 1 / (2 * max(dimension * population, 2))))
 
 
-def widened(
-    points: NDArray[np.float64],
-    mean: NDArray[np.float64],
-    spread: NDArray[np.float64],
-    mask: NDArray[np.bool_],
-) -> NDArray[np.float64]:
-    """Stretch the whole numbers of points around the mean to their least spread, where they have less.
+class Stretch(NamedTuple):
+    """y = center + factor·u: between the coordinates u of a search and those in which whole numbers are one unit apart.
 
-    A search that is told of the stretched points learns that spread.
+    The factor of a whole number grows as its spread gets smaller, so that y never has less than `least_spread`. The search
+    sees nothing of it: its steps may become as small as the other coordinates need.
     """
-    least = least_spread(len(mean), len(points))
-    factor = np.where(mask, np.maximum(1, least / np.maximum(spread, np.finfo(float).tiny)), 1)
-    return mean + (points - mean) * factor
+
+    center: NDArray[np.float64]
+    factor: NDArray[np.float64]
+
+    def applied(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return y of u."""
+        return self.center + self.factor * points
+
+    def kept_alive(
+        self, mean: NDArray[np.float64], spread: NDArray[np.float64], whole: NDArray[np.bool_], population: int
+    ) -> "Stretch":
+        """Return the stretch for the next population: the mean of y stays where it is."""
+        least = least_spread(len(mean), population)
+        factor = np.where(whole, np.maximum(self.factor, least / spread), self.factor)
+        return Stretch(self.center + (self.factor - factor) * mean, factor)
+
+
+def no_stretch(n: int) -> Stretch:
+    """Return y = u."""
+    return Stretch(np.zeros(n), np.ones(n))

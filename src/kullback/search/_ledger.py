@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kullback.search._checkpoint import Arrays, check_arrays
 from kullback.search._engine import Turn, turn_shapes
+from kullback.search._integers import Stretch, no_stretch
 from kullback.search._method import Method
 from kullback.search._restarts import Plan, Run
 from kullback.search._result import History
@@ -37,12 +38,14 @@ class Ledger:
     best: list[float] = dataclasses.field(default_factory=list)
     median: list[float] = dataclasses.field(default_factory=list)
     level: int = 0
+    stretch: Stretch = dataclasses.field(default_factory=lambda: no_stretch(0))
     repeats: float = 1.0
 
     def begin(self, plan: Plan, search: Method, turn: Turn) -> None:
         """Begin a run."""
         self.plan, self.search, self.turn = plan, search, turn
         self.began, self.best, self.median, self.level, self.repeats = self.evaluations, [], [], 0, 1.0
+        self.stretch = no_stretch(len(self.x))
 
     def note(self, turn: Turn, values: NDArray[np.float64], evaluations: int) -> Look:
         """Write down a generation, and return what stopping rules look at."""
@@ -76,6 +79,8 @@ class Ledger:
             "points": turn.points,
             "mean": turn.mean,
             "spread": turn.spread,
+            "center": self.stretch.center,
+            "factor": self.stretch.factor,
         }
         return found | {f"state.{place}": np.asarray(leaf) for place, leaf in enumerate(turn.leaves)}
 
@@ -108,6 +113,8 @@ def restored(path: Path, stopped: str, arrays: Arrays, settings: Settings) -> Le
         "points": ((population, n), "f"),
         "mean": ((n,), "f"),
         "spread": ((n,), "f"),
+        "center": ((n,), "f"),
+        "factor": ((n,), "f"),
     }
     if "runs" not in arrays or len(arrays["runs"]) > evaluations:
         raise ValueError(f"{path} is damaged: it has no runs.")
@@ -127,7 +134,7 @@ def restored(path: Path, stopped: str, arrays: Arrays, settings: Settings) -> Le
     ]
     history = [tuple(row) for row in arrays["history"].tolist()]
     own = [row for row in history if row[-1] == len(runs)]
-    leaves = tuple(arrays[f"state.{place}"] for place in range(len(arrays) - 8))
+    leaves = tuple(arrays[f"state.{place}"] for place in range(len(arrays) - 10))
     turn = Turn(leaves, arrays["points"], arrays["mean"], arrays["spread"], condition)
     return Ledger(
         x=arrays["x"],
@@ -144,5 +151,6 @@ def restored(path: Path, stopped: str, arrays: Arrays, settings: Settings) -> Le
         best=[row[1] for row in own],
         median=[row[2] for row in own],
         level=level,
+        stretch=Stretch(arrays["center"], arrays["factor"]),
         repeats=repeats,
     )

@@ -12,7 +12,6 @@ from tqdm.auto import tqdm
 
 from kullback.search._checkpoint import read_run, write_run
 from kullback.search._engine import advanced, begun, distribution_of
-from kullback.search._integers import widened
 from kullback.search._ledger import Ledger, restored
 from kullback.search._noise import again, next_repeats, rank_change
 from kullback.search._objective import Objective
@@ -106,11 +105,8 @@ class Loop:
         ledger, settings, turn = self._ledger, self._settings, self._ledger.turn
         assert turn is not None
         assert ledger.search is not None
-        points = turn.points
-        if settings.whole.any():
-            points = widened(points, turn.mean, turn.spread, settings.whole)
-        points = np.concatenate([settings.freed(self._first_guesses()), points])
-        x = settings.seen(points)
+        points = np.concatenate([settings.freed(self._first_guesses()), turn.points])
+        x = settings.seen(ledger.stretch.applied(points))
         values, repeats = self._values(x)
         turn = advanced(ledger.search, turn, points, values)
         ordered = np.sort(np.where(np.isnan(values), np.inf, values))
@@ -121,6 +117,8 @@ class Loop:
             place = int(np.nanargmin(values))
             ledger.x, ledger.value = x[place].copy(), float(values[place])
         look = ledger.note(turn, ordered, self._objective.evaluations)
+        if settings.whole.any():
+            ledger.stretch = ledger.stretch.kept_alive(turn.mean, turn.spread, settings.whole, len(turn.points))
         ledger.failed, ledger.repeats = self._objective.failed, repeats
         rule = run_over(look, settings.scale * ledger.plan.shrink, settings.whole, settings.tolerance)
         if ledger.plan.limit and ledger.evaluations - ledger.began >= ledger.plan.limit:
@@ -162,7 +160,7 @@ class Loop:
         ledger, settings = self._ledger, self._settings
         times = min(max(FINAL, int(ledger.repeats)), settings.budget - ledger.evaluations)
         if settings.noisy and ledger.turn is not None and times > 0:
-            x = settings.seen(ledger.turn.mean[None])
+            x = settings.seen(ledger.stretch.applied(ledger.turn.mean[None]))
             value = float(self._average(x, times)[0])
             ledger.evaluations, ledger.failed = self._objective.evaluations, self._objective.failed
             if value < ledger.value:
@@ -213,7 +211,7 @@ class Loop:
             stopped=ledger.stopped,
             history=ledger.table(),
             runs=[*ledger.runs, ledger.current(ledger.stopped)],
-            distribution=distribution_of(ledger.search, ledger.turn),
+            distribution=distribution_of(ledger.search, ledger.turn, ledger.stretch),
             evaluations=ledger.evaluations,
             failed=ledger.failed,
             reason=objective.last_failure,
