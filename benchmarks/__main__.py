@@ -3,6 +3,7 @@
 import argparse
 
 from benchmarks import (
+    black_box,
     cold_start,
     combination,
     gaussian_family,
@@ -33,6 +34,7 @@ COMPARISONS = {
         kalman,
         scaling,
         search_cost,
+        black_box,
     )
 }
 

@@ -37,8 +37,8 @@ def least_spread(dimension: int, population: int) -> float:
 class Stretch(NamedTuple):
     """y = center + factor·u: between the coordinates u of a search and those in which whole numbers are one unit apart.
 
-    The factor of a whole number grows as its spread gets smaller, so that y never has less than `least_spread`. The search
-    sees nothing of it: its steps may become as small as the other coordinates need.
+    The factor of a whole number grows as its spread gets smaller, so that y never has less than `least_spread`. The
+    search sees nothing of it: its steps may become as small as the other coordinates need.
     """
 
     center: NDArray[np.float64]
