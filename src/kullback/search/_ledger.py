@@ -54,7 +54,7 @@ class Ledger:
         self.best.append(least)
         self.median.append(middle)
         self.level = self.level + 1 if is_level(values) else 0
-        widest = float(np.max(turn.spread))
+        widest = float(np.max(turn.spread * self.stretch.factor))
         self.history.append(
             (evaluations, least, middle, widest, turn.condition, float(int(self.repeats)), len(self.runs))
         )

@@ -43,11 +43,11 @@ class Loop:
 
     def run(self, resume: bool) -> OptimizeResult:
         """Go on until a rule says stop, and return what was found."""
-        if resume and self._path is not None and self._path.exists():
-            self._read(self._path)
-        else:
+        if self._path is not None and self._path.exists():
+            self._read(self._path, resume)
+        if self._ledger.turn is None:
             self._begin()
-        written = time.monotonic()
+        written, before = time.monotonic(), len(self._ledger.history)
         bar = tqdm(total=self._settings.budget, unit=" evaluations", disable=not self._verbose)
         with bar:
             try:
@@ -59,10 +59,12 @@ class Loop:
                     if self._path is not None and time.monotonic() - written > PAUSE:
                         self._write()
                         written = time.monotonic()
-                self._settle()
+                if len(self._ledger.history) > before:
+                    self._settle()
             finally:
                 # also when f or a person has interrupted: the file has the last whole population
-                self._write()
+                if self._ledger.history:
+                    self._write()
         return self._result()
 
     def _over(self) -> bool:
@@ -148,10 +150,10 @@ class Loop:
 
     def _end_run(self, rule: str) -> None:
         ledger, settings = self._ledger, self._settings
-        self._settle()
         if len(ledger.runs) >= settings.most_restarts or (rule == "failed" and not ledger.value < np.inf):
             ledger.stopped = rule
             return
+        self._settle()
         ledger.runs.append(ledger.current(rule))
         self._begin()
 
@@ -187,8 +189,12 @@ class Loop:
             header = {"settings": self._settings.fingerprint(), "stopped": self._ledger.stopped}
             write_run(self._path, header, self._ledger.arrays())
 
-    def _read(self, path: Path) -> None:
+    def _read(self, path: Path, resume: bool) -> None:
         header, arrays = read_run(path)
+        if not resume:
+            if not header.get("stopped"):
+                raise ValueError(f"{path} holds a run that is not done: pass resume=True to go on, or remove the file.")
+            return
         mine, theirs = self._settings.fingerprint(), header.get("settings")
         if not isinstance(theirs, dict):
             raise ValueError(f"{path} is not a saved run: it does not say which.")
@@ -210,7 +216,8 @@ class Loop:
             value=ledger.value,
             stopped=ledger.stopped,
             history=ledger.table(),
-            runs=[*ledger.runs, ledger.current(ledger.stopped)],
+            runs=[*ledger.runs, *([ledger.current(ledger.stopped)] if ledger.best else [])],
+            target=self._settings.target,
             distribution=distribution_of(ledger.search, ledger.turn, ledger.stretch),
             evaluations=ledger.evaluations,
             failed=ledger.failed,

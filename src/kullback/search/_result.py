@@ -33,6 +33,7 @@ def made_result(
     stopped: str,
     history: History,
     runs: list[Run],
+    target: float,
     distribution: Any,
     evaluations: int,
     failed: int,
@@ -44,15 +45,13 @@ def made_result(
         sentence += f"; the last time, {reason}" if failed else ""
     elif len(runs) > 1:
         sentence += f", after {len(runs) - 1} restart{'s' if len(runs) > 2 else ''}"
-    ended = {run.stopped for run in runs}
+    reached = value <= target if target > -np.inf else any(run.stopped in CONVERGED for run in runs)
     return OptimizeResult(
         x=x,
         fun=value,
         nfev=evaluations,
         nit=len(history.run),
-        success=bool(
-            value < np.inf and (stopped in CONVERGED or (stopped == "budget" and ended & {"flat", "small steps"}))
-        ),
+        success=bool(value < np.inf and reached),
         status=list(SENTENCES).index(stopped),
         message=sentence[0].upper() + sentence[1:] + ".",
         stopped=stopped,

@@ -12,7 +12,7 @@ SENTENCES = {
     "small steps": "the steps have become too small to matter",
     "condition": "the covariance has become too narrow for its numbers",
     "stagnation": "the values have not improved for long",
-    "failed": "f has no value at any point of a population",
+    "failed": "f has no value at any point of three populations",
     "limit": "a short run has spent its share of evaluations",
     "target": "the target was reached",
     "budget": "the budget of evaluations is spent",
@@ -23,6 +23,8 @@ SENTENCES = {
 #: Rules that say that a minimum, perhaps a local one, was found.
 CONVERGED = ("flat", "small steps", "target", "unbounded")
 
+#: So many populations without a value, one after the other, end a run.
+FAILURES = 3
 #: In units of the first scale, a step that is too small.
 SMALL = 1e-11
 #: A condition number that float64 cannot use.
@@ -46,9 +48,9 @@ class Look(NamedTuple):
 def run_over(look: Look, scale: NDArray[np.float64], whole: NDArray[np.bool_], tolerance: float) -> str | None:
     """Return the rule that ends a run, None if it goes on. `whole` says which coordinates are integers."""
     n, m = len(scale), len(look.values)
-    if math.isinf(look.values[0]) and look.values[0] > 0:
+    if look.best[-FAILURES:] == [math.inf] * FAILURES:
         return "failed"
-    if is_flat(look, n, m, tolerance):
+    if is_flat(look, n, m, tolerance, bool(whole.any())):
         return "flat"
     if not whole.all():
         spread, mean = look.spread[~whole], look.mean[~whole]
@@ -59,15 +61,17 @@ def run_over(look: Look, scale: NDArray[np.float64], whole: NDArray[np.bool_], t
     return "stagnation" if is_stagnant(look, n, m) else None
 
 
-def is_flat(look: Look, n: int, m: int, tolerance: float) -> bool:
+def is_flat(look: Look, n: int, m: int, tolerance: float, integers: bool) -> bool:
     """Three quarters of the values are equal, twice; or the best values of the last 10 + 30n/m generations, and those
     of the last one, are within the tolerance and the precision of their numbers.
     """
-    if look.level >= 2:
+    window = 10 + math.ceil(30 * n / m)
+    # whole numbers are level while they wait for a better neighbor
+    if look.level >= (window if integers else 2):
         return True
     if len(look.best) < 10 or not math.isfinite(look.values[0]):
         return False
-    recent = look.best[-(10 + math.ceil(30 * n / m)) :]
+    recent = look.best[-window:]
     least, most = min(recent), max(recent)
     allowed = tolerance + 2 * np.finfo(float).eps * abs(least)
     if most - least > allowed:
