@@ -30,11 +30,8 @@ class Box(NamedTuple):
             length = last - first
             along = np.mod(points - first, 2 * length)
             both = first + np.minimum(along, 2 * length - along)
-            y = np.where(
-                below & above,
-                both,
-                np.where(below, first + np.abs(points - first), np.where(above, last - np.abs(last - points), points)),
-            )
+            y = np.where(below & above, both, np.where(below, 2 * first - points, 2 * last - points))
+            y = np.where((points >= first) & (points <= last), points, y)
             x = np.where(y < lower + edge, lower + (y - first) ** 2 / (4 * edge), y)
             x = np.where(y > upper - edge, upper - (last - y) ** 2 / (4 * edge), x)
         return np.clip(x, lower, upper)

@@ -12,7 +12,7 @@ from tqdm.auto import tqdm
 
 from kullback.search._checkpoint import read_run, write_run
 from kullback.search._engine import advanced, begun, distribution_of
-from kullback.search._ledger import Ledger, restored
+from kullback.search._ledger import RULES, Ledger, restored
 from kullback.search._noise import again, next_repeats, rank_change
 from kullback.search._objective import Objective
 from kullback.search._restarts import next_plan
@@ -122,7 +122,9 @@ class Loop:
         if settings.whole.any():
             ledger.stretch = ledger.stretch.kept_alive(turn.mean, turn.spread, settings.whole, len(turn.points))
         ledger.failed, ledger.repeats = self._objective.failed, repeats
-        rule = run_over(look, settings.scale * ledger.plan.shrink, settings.whole, settings.tolerance)
+        away = max(ledger.value - settings.target, 0.0)
+        tolerance = min(settings.tolerance, 0.01 * away)  # values that differ by more may yet reach the target
+        rule = run_over(look, settings.scale * ledger.plan.shrink, settings.whole, tolerance)
         if ledger.plan.limit and ledger.evaluations - ledger.began >= ledger.plan.limit:
             rule = rule or "limit"
         if self._called_off():
@@ -202,9 +204,11 @@ class Loop:
             if theirs.get(name) != value:
                 raise ValueError(f"{path} holds a run with another {name}: call minimize as that run was called.")
         stopped = header.get("stopped")
+        if stopped not in ("", *RULES):
+            raise ValueError(f"{path} is damaged: it was stopped by {stopped!r}, which is no rule.")
         # what depends on what may change, is asked again
         again_asked = stopped in ("budget", "target", "callback")
-        self._ledger = restored(path, "" if again_asked else str(stopped or ""), arrays, self._settings)
+        self._ledger = restored(path, "" if again_asked else stopped, arrays, self._settings)
         self._objective.evaluations, self._objective.failed = self._ledger.evaluations, self._ledger.failed
 
     def _result(self) -> OptimizeResult:

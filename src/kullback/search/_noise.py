@@ -17,7 +17,7 @@ def again(population: int) -> int:
 def rank_change(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     """Return how much the ranks of the first len(second) values change when their second values take their place.
 
-    The mean change, over (m² − 1)/(3m), which it is if the order of m values is by chance.
+    The mean change, over (m − 1)/3, which it is for m values that are nothing but noise.
 
     >>> rank_change(np.array([3.0, 1.0, 2.0, 4.0]), np.array([3.1, 1.2]))
     0.0
@@ -27,7 +27,7 @@ def rank_change(first: NDArray[np.float64], second: NDArray[np.float64]) -> floa
     for place, value in enumerate(second):
         others = np.delete(first, place)
         change += abs(float(np.sum(others < value)) - float(np.sum(others < first[place])))
-    return change / len(second) / ((m * m - 1) / (3 * m))
+    return change / len(second) / ((m - 1) / 3)
 
 
 def next_repeats(repeats: float, change: float, most: float) -> float:

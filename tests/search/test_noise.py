@@ -1,0 +1,54 @@
+"""Noise: how ranks change, and what it does to the number of evaluations."""
+
+import numpy as np
+
+from kullback import minimize
+from kullback.search._noise import TOLERATED, next_repeats, rank_change
+
+
+def test_the_change_of_random_ranks_is_one_on_average():
+    rng = np.random.default_rng(0)
+    changes = [rank_change(rng.random(9), rng.random(3)) for _ in range(4000)]
+    error = np.std(changes) / np.sqrt(len(changes))
+    assert abs(np.mean(changes) - 1) < 4 * error
+    assert error < 0.01
+
+
+def test_repeats_go_up_with_noise_and_down_without():
+    assert next_repeats(2.0, 1.0, 100) > 2.0 > next_repeats(2.0, 0.0, 100)
+    assert next_repeats(2.0, TOLERATED, 100) == 2.0
+    assert next_repeats(1.0, 0.0, 100) == 1.0
+    assert next_repeats(99.0, 1.0, 100) == 100
+
+
+def distances(noisy, seeds=5):
+    """Return |x|² at the end of minimizing |x|² + N(0, 1)."""
+    found = []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        result = minimize(
+            lambda x, rng=rng: np.sum(x**2, axis=1) + rng.normal(size=len(x)),
+            np.full(5, 2.0),
+            1.0,
+            noisy=noisy,
+            budget=4000,
+            seed=seed,
+            vectorized=True,
+        )
+        found.append(float(result.x @ result.x))
+        assert result.nfev <= 4000
+        if noisy:
+            # no lucky value: the mean of at least 10 evaluations at x, of variance 1 each
+            assert abs(result.fun - found[-1]) < 4 / np.sqrt(10)
+            assert result.history.repeats.max() > 3
+    return found
+
+
+def test_a_noisy_sphere_ends_closer_with_reevaluation():
+    assert np.median(distances(True)) < 0.7 * np.median(distances(False))
+
+
+def test_without_noise_points_are_evaluated_once():
+    result = minimize(lambda x: float(x @ x), [2.0, 1.0], noisy=True, budget=600, restarts=None)
+    assert result.history.repeats.max() == 1
+    assert result.fun < 1e-3

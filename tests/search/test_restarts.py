@@ -1,0 +1,73 @@
+"""Restarts: their populations, their cost, and that they find what one run does not."""
+
+import numpy as np
+import pytest
+
+from kullback import minimize
+from kullback.search._restarts import Run, checked_restarts, next_plan
+
+
+def rastrigin(x):
+    return float(np.sum(x**2 - 10 * np.cos(2 * np.pi * x) + 10))
+
+
+def run(population, large, evaluations):
+    return Run(population, 1.0, large, 0, evaluations, 1.0, "flat")
+
+
+def test_ipop_doubles():
+    runs, sizes = [], []
+    for _ in range(4):
+        plan = next_plan("ipop", 6, runs, np.random.default_rng(0))
+        sizes.append(plan.population)
+        runs.append(run(plan.population, True, 100))
+    assert sizes == [6, 12, 24, 48]
+
+
+def test_bipop_spends_as_much_on_small_runs_as_on_large_ones():
+    rng, runs = np.random.default_rng(1), []
+    for _ in range(60):
+        plan = next_plan("bipop", 6, runs, rng)
+        cost = 100 * plan.population if plan.large else min(80 * plan.population, plan.limit)
+        runs.append(run(plan.population, plan.large, cost))
+        if not plan.large:
+            last = [one for one in runs if one.large][-1]
+            assert 6 <= plan.population <= last.population / 2 or plan.population == 6
+            assert plan.limit == last.evaluations // 2
+            assert 0.01 <= plan.shrink <= 1
+    small, large = (sum(one.evaluations for one in runs[1:] if one.large is kind) for kind in (False, True))
+    assert sum(not one.large for one in runs) > 10
+    assert 0.3 < small / large < 1.7
+    assert [one.population for one in runs if one.large][:4] == [6, 12, 24, 48]
+
+
+@pytest.mark.parametrize("restarts", ["ipop", "bipop"])
+def test_restarts_find_what_one_run_does_not(restarts):
+    once = minimize(rastrigin, [3.0, 3.0], 0.5, restarts=None)
+    assert once.stopped == "flat"
+    assert once.fun > 0.5
+    assert once.restarts == 0
+    again = minimize(rastrigin, [3.0, 3.0], 0.5, restarts=restarts, target=1e-8, bounds=(-5, 5), budget=20_000)
+    assert again.stopped == "target"
+    assert again.restarts > 0
+    assert again.restarts == again.history.run[-1] == len(again.runs) - 1
+    assert sum(one.evaluations for one in again.runs) == again.nfev
+
+
+def test_the_best_of_all_runs_is_kept_and_a_number_of_restarts():
+    result = minimize(rastrigin, [3.0, 3.0], 0.5, restarts=2, budget=20_000)
+    assert result.restarts == 2
+    assert result.fun == min(one.best for one in result.runs) == result.history.best.min() == rastrigin(result.x)
+    assert result.nfev < 20_000
+
+
+def test_runs_begin_at_different_points_of_a_closed_box():
+    first = []
+    minimize(lambda x: float(first.append(x) or 0.0), [0.5, 0.5], 1e-3, bounds=(0, 1), budget=60)
+    assert np.ptp([x[0] for x in first]) > 0.3
+
+
+@pytest.mark.parametrize("restarts", ["more", -1, 1.5, [1]])
+def test_bad_restarts_get_one_sentence(restarts):
+    with pytest.raises(ValueError, match="restarts is"):
+        checked_restarts(restarts)
