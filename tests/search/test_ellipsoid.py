@@ -19,7 +19,11 @@ FULL = {
 
 
 @pytest.mark.parametrize(
-    "name", [name if name != "natural" else pytest.param(name, marks=pytest.mark.slow) for name in FULL]
+    "name",
+    [
+        name if evaluations < 20_000 else pytest.param(name, marks=pytest.mark.slow)
+        for name, (_, evaluations) in FULL.items()
+    ],
 )
 def test_rotated_ellipsoid(name):
     search, evaluations = FULL[name]

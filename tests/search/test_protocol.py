@@ -13,12 +13,16 @@ from kullback.search import METHODS
 START = np.array([1.0, -0.5, 2.0])
 GENERATIONS = 25
 
-#: What `make test` asks; the others are made of the same parts.
-OFTEN = {"cma", "natural_gradient", "limited_memory"}
 
-each = pytest.mark.parametrize(
-    "name", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in METHODS]
-)
+def asked_of(*often):
+    """Ask all methods; `make test` asks those that are named, and the others are made of the same parts."""
+    names = [name if name in often else pytest.param(name, marks=pytest.mark.slow) for name in METHODS]
+    return pytest.mark.parametrize("name", names)
+
+
+#: What the one compiled run answers, and what needs more to be compiled.
+each = asked_of("cma", "natural-gradient", "limited-memory")
+each_for_long = asked_of("cma")
 
 
 def sphere(points):
@@ -106,13 +110,12 @@ def _covariance(p):
     return np.diag(np.broadcast_to(p.variance, p.mean.shape))
 
 
-@each
+@each_for_long
 def test_compiled_is_the_same_as_not(name):
     search = made(name)
     state = plain = search.init(jax.random.key(7))
-    with jax.disable_jit():
-        points, plain = search.ask(plain)
-        plain = search.tell(plain, points, sphere(points))
+    points, plain = search.ask(plain)
+    plain = search.tell(plain, points, sphere(points))
     compiled_points, compiled = jax.jit(lambda state: search.ask(state))(state)
     compiled = jax.jit(lambda *told: search.tell(*told))(compiled, compiled_points, sphere(compiled_points))
     np.testing.assert_allclose(compiled_points, points, rtol=1e-12, atol=1e-12)
@@ -120,7 +123,7 @@ def test_compiled_is_the_same_as_not(name):
         np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
 
 
-@each
+@each_for_long
 def test_many_runs_at_once_are_the_runs_one_by_one(name):
     keys = jax.random.split(jax.random.key(3), 2)
     states = [made(name).init(key) for key in keys]
@@ -131,7 +134,7 @@ def test_many_runs_at_once_are_the_runs_one_by_one(name):
 
 
 @each
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [pytest.param(np.float32, marks=pytest.mark.slow), np.float64])
 def test_a_run_finds_the_minimum_in_the_dtype_of_the_mean(name, dtype):
     state, points = run(name, made(name, START.astype(dtype)), repeat=6)
     floats = [leaf for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.floating)]
@@ -141,7 +144,7 @@ def test_a_run_finds_the_minimum_in_the_dtype_of_the_mean(name, dtype):
     assert all_finite(state)
 
 
-@each
+@each_for_long
 def test_one_dimension(name):
     _, points = run(name, made(name, np.array([1.0])), repeat=8)
     assert float(sphere(points).min()) < 1e-6
@@ -170,7 +173,7 @@ def test_a_moved_function_gives_the_moved_run(name):
     np.testing.assert_allclose(moved[:8] - shift, points[:8], atol=1e-6)
 
 
-@each
+@each_for_long
 @pytest.mark.parametrize("rows", [2, 40])
 def test_points_that_were_not_asked_for(name, rows):
     search = made(name)
