@@ -84,3 +84,16 @@ def test_workers_can_be_started_here(run):
     run(*fit, "--save", "one.safetensors")
     run(*fit, "--scheduler", "local:1", "--save", "two.safetensors")
     assert_same("one.safetensors", "two.safetensors")
+
+
+@pytest.mark.slow
+def test_sequences_that_lie_in_two_blocks_are_put_together(run, address, tmp_path, monkeypatch):
+    monkeypatch.setattr(_cluster, "_ROWS", 64)
+    X = rows_for("gaussian-hmm", 200)
+    lines = [",".join([f"run {place // 30}", *map(repr, row.tolist())]) for place, row in enumerate(X)]
+    (tmp_path / "data.csv").write_text("\n".join(["run,a,b,c,d", *lines]) + "\n")
+    fit = ["fit", "gaussian-hmm", "data.csv", "--n-components", 2, "--random-state", 0, "--method", "em", "--n-iter", 4]
+    fit += ["--tol", 0, "--sequence-column", "run", "--batch-rows", BATCH]
+    run(*fit, "--save", "one.safetensors")
+    run(*fit, "--scheduler", address, "--save", "two.safetensors")
+    assert_same("one.safetensors", "two.safetensors")

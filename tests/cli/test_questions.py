@@ -10,6 +10,7 @@ import pytest
 import kullback
 from cli.helpers import BATCH, rows_for, size_of, write_csv
 from kullback.cli import _row_scores
+from kullback.cli._roles import Piece
 from kullback.cli._row_scores import OfSeries
 
 #: One of each sort: to the command the others are like these.
@@ -116,8 +117,8 @@ def test_anomalies_are_as_many_as_asked_for_among_the_models_own_rows(run, fitte
 def test_a_series_is_scored_the_same_in_pieces(run, fitted):
     model, X = fitted("gaussian-hmm")
     whole, pieces = OfSeries(model), OfSeries(model)
-    parts = [pieces(part).log_likelihood for part in np.split(X, 2)]
-    assert np.concatenate(parts) == pytest.approx(whole(X).log_likelihood, rel=1e-10)
+    parts = [pieces(Piece(part)).log_likelihood for part in np.split(X, 2)]
+    assert np.concatenate(parts) == pytest.approx(whole(Piece(X)).log_likelihood, rel=1e-10)
 
 
 def test_rows_leave_in_the_format_of_the_suffix(run, refused, fitted, tmp_path):

@@ -9,12 +9,16 @@ from kullback import estimators
 
 
 class Place(NamedTuple):
-    """How far a fit has come: the pass, the source's position in it, the rows of all passes, whether it is done."""
+    """How far a fit has come: the pass, the source's position in it, the rows of all passes, whether it is done.
+
+    `sequence` is the number of the sequence that the last row belongs to, where there are several.
+    """
 
     turn: int = 0
     position: Any = None
     rows: int = 0
     done: bool = False
+    sequence: float | None = None
 
 
 class Checkpoint:

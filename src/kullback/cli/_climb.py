@@ -26,10 +26,10 @@ def fit_at_once(estimator: Any, data: Input, place: Place, kept: Checkpoint | No
             return Outcome(Place(), 0)
         if not tables:
             raise ValueError(f"there are no rows to fit {type(estimator).__name__} to.")
-        X = np.concatenate(tables)
-        done = climb(estimator, lambda: estimator.fit(X), len(X), kept, stop, quiet)
-        estimator.source_ = {"names": source.names, "codes": source.codes}
-        place = Place(1, None, len(X), done)
+        piece = data.piece(source, np.concatenate(tables))
+        done = climb(estimator, lambda: estimator.fit(piece.X, **piece.known), len(piece.X), kept, stop, quiet)
+        estimator.source_ = data.told_of(source, tables[0].shape[1])
+        place = Place(1, None, len(piece.X), done)
         if kept is not None:
             kept.write(estimator, place)
     return Outcome(place, source.bad_rows)

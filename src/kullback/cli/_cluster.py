@@ -39,11 +39,11 @@ def fit_on_cluster(
         if not layout.blocks:
             raise ValueError(f"there are no rows to fit {type(estimator).__name__} to.")
         if online is None:
-            X = layout.held(client, layout.blocks)
-            done = climb(estimator, lambda: estimator.fit(X), layout.rows, kept, stop, quiet)
+            X, known = layout.held(client, layout.blocks), layout.known
+            done = climb(estimator, lambda: estimator.fit(X, **known), layout.rows, kept, stop, quiet)
         else:
             estimator, done = _online(estimator, layout, client, stop, *online)
-        estimator.source_ = {"names": layout.names, "codes": layout.codes}
+        estimator.source_ = layout.told
         place = Place(1, None, layout.rows * (1 if online is None else online[0]), done)
         if kept is not None:
             kept.write(estimator, place)
@@ -82,9 +82,9 @@ class _Layout:
 
     data: Input
     blocks: list[tuple[Any, int]]
-    names: list[str] | None
-    codes: dict[str, list[str]]
     columns: int
+    told: dict[str, Any]
+    known: dict[str, Any]
     bad_rows: int
 
     @property
@@ -94,7 +94,7 @@ class _Layout:
     def read(self, place: int) -> np.ndarray:
         """Read a block here."""
         position, rows = self.blocks[place]
-        return _read(self.data, {**position, "codes": self.codes}, rows)
+        return _read(self.data, {**position, "codes": self.told["codes"]}, rows)
 
     def held(self, client: Any, blocks: list[tuple[Any, int]]) -> Any:
         """Return a Dask array whose blocks the workers have read, one after the other, so that all have as many."""
@@ -110,7 +110,7 @@ class _Layout:
         parts = []
         for (position, rows), home in zip(blocks, itertools.cycle(workers), strict=False):
             with dask.annotate(workers=[home], allow_other_workers=True):
-                task = read(self.data, {**position, "codes": self.codes}, rows)
+                task = read(self.data, {**position, "codes": self.told["codes"]}, rows)
             parts.append(da.from_delayed(task, (rows, self.columns), dtype=np.float64))
         held = da.concatenate(parts).persist(optimize_graph=False)
         wait(held)
@@ -121,15 +121,25 @@ def _laid_out(data: Input, at_once: bool, series: bool, stop: Stop) -> _Layout |
     """Go through the data once: where blocks begin, and which words there are, is known only then."""
     data = data.for_workers(max(data.batch_rows, _ROWS) if at_once else data.batch_rows)
     source = data.opened(0, None)
-    blocks, columns, begins = [], 0, source.position
-    for X in itertools.takewhile(lambda _: not stop.asked, source):
-        blocks.append((begins, len(X)))
-        columns, begins = X.shape[1], source.position
+    blocks: list[tuple[Any, int]] = []
+    lengths: list[int] = []
+    last = None
+    begins, width, columns = source.position, 0, 0
+    for table in itertools.takewhile(lambda _: not stop.asked, source):
+        piece = data.piece(source, table)
+        blocks.append((begins, len(table)))
+        width, columns, begins = table.shape[1], piece.X.shape[1], source.position
+        if piece.sequence is not None and piece.lengths is not None:
+            here = piece.lengths.tolist()
+            if piece.sequence[0] == last:
+                lengths[-1] += here.pop(0)
+            lengths, last = lengths + here, piece.sequence[-1]
     if stop.asked:
         return None
-    if series and at_once:  # one series is one block
-        blocks = [(blocks[0][0], sum(rows for _, rows in blocks))] if blocks else []
-    return _Layout(data, blocks, source.names, source.codes, columns, source.bad_rows)
+    if series and at_once and blocks and not lengths:  # one series is one block
+        blocks = [(blocks[0][0], sum(rows for _, rows in blocks))]
+    known = {"lengths": lengths} if lengths else {}
+    return _Layout(data, blocks, columns, data.told_of(source, width), known, source.bad_rows)
 
 
 def _read(data: Input, position: Any, rows: int) -> np.ndarray:
@@ -137,8 +147,8 @@ def _read(data: Input, position: Any, rows: int) -> np.ndarray:
     source = data.opened(0, position["codes"], ahead=0)
     source.resume(position)
     found: list[np.ndarray] = []
-    for X in source:
-        found.append(X)
+    for table in source:
+        found.append(data.piece(source, table).X)
         if sum(map(len, found)) >= rows:
             return np.concatenate(found)
     raise ValueError(f"{data} has changed while it was read: it had more rows before.")

@@ -27,13 +27,13 @@ def decode(
     smooths = hasattr(held.estimator, "smooth")
     if not smooths:
         held.need("decode", "decode", "models of series, hidden Markov models and linear dynamical systems")
-    X = held.all_rows(data, header=header, format=format)
+    piece = held.all_rows(data, header=header, format=format)
     if smooths:
-        mean, covariance = held.estimator.smooth(X)
+        mean, covariance = held.estimator.smooth(piece.X, **piece.known)
         spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
         columns: dict[str, Any] = {f"state_{h}": mean[:, h] for h in range(mean.shape[1])}
         columns |= {f"state_{h}_sd": spread[:, h] for h in range(mean.shape[1])}
     else:
-        columns = {"state": held.estimator.decode(X)[1]}
+        columns = {"state": held.estimator.decode(piece.X, **piece.known)[1]}
     with Table(output, as_json) as table:
         table.write(columns)

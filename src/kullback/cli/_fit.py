@@ -1,6 +1,7 @@
 """Fitting an estimator from the command line: one pass or more of online EM, or batch EM on everything."""
 
 import enum
+import inspect
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from kullback.cli._climb import fit_at_once
 from kullback.cli._input import Input
 from kullback.cli._learn import Outcome, fit_online, is_of_sequences, started
 from kullback.cli._progress import Progress, write_json
+from kullback.cli._roles import Roles
 from kullback.cli._say import said_warnings, say
 
 
@@ -40,6 +42,16 @@ def fit(
     ] = 0,
     format: Format = None,
     columns: Columns = None,
+    sequence_column: Annotated[
+        str | None,
+        typer.Option(
+            help="A column that says which sequence a row belongs to, where there are several; the rows of one stand "
+            "together (models with time)."
+        ),
+    ] = None,
+    input_columns: Annotated[
+        str | None, typer.Option(help="Columns that are known from outside, with commas (linear systems).")
+    ] = None,
     header: Header = True,
     skip_bad: SkipBad = False,
     max_bad: MaxBad = 1000,
@@ -67,10 +79,13 @@ def fit(
     as_json: Json = False,
 ) -> None:
     """Check what was asked for, then fit and save."""
-    read = {"format": format, "columns": _columns(columns, header), "batch_rows": batch_rows, "header": header}
+    read = {"format": format, "batch_rows": batch_rows, "header": header}
     read |= {"skip_bad": skip_bad, "max_bad": max_bad, "shuffle": shuffle}
-    rows = Input(data, estimator.random_state or 0, **read)
+    sequence = labels(sequence_column, "sequence-column", header) or [None]
+    roles = Roles(sequence[0], tuple(labels(input_columns, "input-columns", header) or ()))
+    rows = Input(data, estimator.random_state or 0, roles, labels(columns, "columns", header), **read)
     _check(estimator, method, passes, shuffle, checkpoint, resume, rows.piped, scheduler)
+    _check_roles(type(estimator), roles, scheduler, method)
     if not save.parent.is_dir():
         raise ValueError(f"{save.parent} is not a directory: there is no place for {save.name}.")
     estimator._validate_params()
@@ -136,7 +151,18 @@ def _check(
         raise ValueError("--checkpoint with --scheduler is for --method em: online each worker is at another place.")
 
 
-def _columns(text: str | None, header: bool) -> list[str] | list[int] | None:
+def _check_roles(kind: Any, roles: Roles, scheduler: str | None, method: Method) -> None:
+    """Raise if an estimator has no use for a column."""
+    if roles.sequence is not None and not is_of_sequences(kind):
+        raise ValueError(f"--sequence-column is not for {kind.__name__}: its rows do not follow each other.")
+    if roles.inputs and "inputs" not in inspect.signature(kind.partial_fit).parameters:
+        raise ValueError(f"--input-columns is not for {kind.__name__}: it has no inputs.")
+    if scheduler is not None and (roles.inputs or (roles and method is Method.online)):
+        given = "--input-columns" if roles.inputs else "--sequence-column and --method online"
+        raise ValueError(f"--scheduler does not go with {given}: fit here, or from Python with kullback.distributed.")
+
+
+def labels(text: str | None, option: str, header: bool) -> list[Any] | None:
     """Return names of columns; places, from 0, where there are no names."""
     if text is None:
         return None
@@ -144,7 +170,7 @@ def _columns(text: str | None, header: bool) -> list[str] | list[int] | None:
     if header:
         return parts
     if not all(part.isdigit() for part in parts):
-        raise ValueError(f"--columns is {text!r}: without a header it must be places, counted from 0.")
+        raise ValueError(f"--{option} is {text!r}: without a header it must be places, counted from 0.")
     return [int(part) for part in parts]
 
 

@@ -11,13 +11,16 @@ def forecast(
     model: Model,
     data: Data,
     steps: Annotated[int, typer.Option(help="How many rows ahead.", min=1)] = 1,
+    future: Annotated[
+        str | None, typer.Option(help="Inputs of the rows ahead, of a system that has inputs.", metavar="FILE")
+    ] = None,
     level: Annotated[float, typer.Option(help="The share of points that the band of a linear system holds.")] = 0.95,
     output: Output = None,
     format: Format = None,
     header: Header = True,
     as_json: Json = False,
 ) -> None:
-    """Say what is expected of the next rows of a series.
+    """Say what is expected of the next rows of a series; of several, of the last one.
 
     Linear systems give each column with the band that holds it; hidden Markov models give each column, or the
     probability of each symbol, and the probability of each state.
@@ -29,10 +32,11 @@ def forecast(
 
     held = Held.load(model)
     held.need("forecast", "forecast", "models of series, hidden Markov models and linear dynamical systems")
-    X = held.all_rows(data, header=header, format=format)
+    piece = held.all_rows(data, header=header, format=format).last
+    X, ahead = piece.X, None if future is None else held.inputs(future, header, format=format)
     columns: dict[str, Any] = {"step": np.arange(1, steps + 1)}
     if hasattr(held.estimator, "smooth"):
-        found = held.estimator.forecast(X, steps, level=level)
+        found = held.estimator.forecast(X, steps, inputs=piece.inputs, future_inputs=ahead, level=level)
         means, lower, upper = (held.columns(part) for part in (found.mean, found.lower, found.upper))
         for name in means:
             columns |= {name: means[name], f"{name}_lower": lower[name], f"{name}_upper": upper[name]}

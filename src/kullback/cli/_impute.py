@@ -37,6 +37,7 @@ def impute(
 
     from kullback.cli._held import Held
     from kullback.cli._learn import is_of_sequences
+    from kullback.cli._roles import concatenated
     from kullback.cli._say import said_warnings, say
     from kullback.cli._table import Table
 
@@ -47,13 +48,13 @@ def impute(
     source = held.opened(data, header, format=format, batch_rows=batch_rows, skip_bad=skip_bad, max_bad=max_bad)
     filled = 0
     with said_warnings(quiet), Table(output, as_json) as table:
-        tables = (X for X in source if len(X))
+        pieces = held.pieces(source)
         if is_of_sequences(type(estimator)):
-            together = list(tables)
-            tables = (X for X in ([np.concatenate(together)] if together else []))
-        for X in tables:
-            table.write(held.columns(estimator.impute(X, random_state=random)))
-            filled += int(np.isnan(X).sum())
+            together = list(pieces)
+            pieces = iter([concatenated(together)] if together else [])
+        for piece in pieces:
+            table.write(held.columns(estimator.impute(piece.X, random_state=random, **piece.known)))
+            filled += int(np.isnan(piece.X).sum())
     if not quiet:
         left_out = f", {source.bad_rows:,} bad rows left out" if source.bad_rows else ""
         say(f"{filled:,} entries filled{left_out}.")

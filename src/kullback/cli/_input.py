@@ -1,8 +1,12 @@
 """The data of a fit, which can be opened again for each pass."""
 
+import copy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from kullback.cli._roles import Piece, Roles
 from kullback.sources import open_source
 
 #: Batches that are read from a file before they are asked for.
@@ -12,14 +16,17 @@ _AHEAD = 2
 class Input:
     """A file of rows or standard input, and how it is read."""
 
-    def __init__(self, data: str, seed: int, **options: Any):
+    def __init__(self, data: str, seed: int, roles: Roles, columns: list[Any] | None, **options: Any):
         self.piped = data == "-"
-        self._data, self._seed, self._options = data, seed, options
+        self.roles = roles
+        self._data, self._seed, self._columns = data, seed, roles.with_values(columns)
+        self._options = {**options, "columns": self._columns, "sequence": roles.sequence}
 
     @property
     def told(self) -> dict[str, Any]:
         """What tells this data from other data: where it is, and how it is read."""
-        return {"data": self._data if self.piped else str(Path(self._data).resolve()), **self._options}
+        where = self._data if self.piped else str(Path(self._data).resolve())
+        return {"data": where, **self._options, "inputs": list(self.roles.inputs)}
 
     def __str__(self) -> str:
         return "standard input" if self.piped else self._data
@@ -31,12 +38,30 @@ class Input:
 
     def for_workers(self, rows: int) -> "Input":
         """Return the same data, read in batches of so many rows, by processes that may run in another directory."""
-        return Input(str(Path(self._data).absolute()), self._seed, **{**self._options, "batch_rows": rows})
+        new = copy.copy(self)
+        new._data, new._options = str(Path(self._data).absolute()), {**self._options, "batch_rows": rows}
+        return new
 
     def opened(self, turn: int, codes: Any, ahead: int = _AHEAD) -> Any:
         """Open it for a pass, with the codes of words that were met before."""
         ahead = 0 if self.piped else ahead  # what is read ahead from a pipe is lost with the process
         return open_source(self._data, seed=self._seed + turn, codes=codes, ahead=ahead, **self._options)
+
+    def piece(self, source: Any, table: np.ndarray) -> Piece:
+        """Take a table of a source apart: values, inputs, and what tells sequences apart."""
+        return self.roles.split(table, self._labels(source, table.shape[1]))
+
+    def told_of(self, source: Any, width: int) -> dict[str, Any]:
+        """Return what a model remembers of its columns, of which there are so many with those of other roles."""
+        places = self.roles.values(self._labels(source, width))
+        told: dict[str, Any] = {"names": source.names and [source.names[place] for place in places]}
+        told["codes"] = source.codes
+        if self.roles:
+            told |= {"sequence": self.roles.sequence, "inputs": list(self.roles.inputs)}
+        return told
+
+    def _labels(self, source: Any, width: int) -> list[Any]:
+        return source.names or self._columns or list(range(width))
 
     def rows(self, source: Any) -> int | None:
         """Return how many rows one pass has: what the source knows, or what the bytes that were read make likely."""

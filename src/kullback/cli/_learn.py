@@ -10,6 +10,7 @@ import numpy as np
 from kullback.cli._checkpoint import Checkpoint, Place
 from kullback.cli._input import Input
 from kullback.cli._progress import Progress
+from kullback.cli._roles import Piece
 from kullback.cli._stop import Stop
 from kullback.estimators._stream import enough_to_start
 
@@ -50,7 +51,7 @@ def _learned(estimator: Any, data: Input, passes: int, place: Place, stop: Stop)
 
     The place is read after the batch was learned: one that was handed out and not learned is not behind it.
     """
-    series, rows = is_of_sequences(type(estimator)), place.rows
+    series, rows, last = is_of_sequences(type(estimator)), place.rows, place.sequence
     source: Any = None
     for turn in range(place.turn, passes):
         # the first pass finds the words; the others may only use these
@@ -59,17 +60,20 @@ def _learned(estimator: Any, data: Input, passes: int, place: Place, stop: Stop)
             return
         if turn == place.turn and place.position is not None:
             source.resume(place.position)
-        for X in _tables(estimator, stop, source, series):
+        for table in _tables(estimator, stop, source, series):
+            piece = data.piece(source, table)
             try:
-                _learn(estimator, X, series)
+                _learn(estimator, piece, series, last)
             except ValueError as error:
-                raise ValueError(f"rows {rows + 1} to {rows + len(X)}: {error}") from None
-            rows += len(X)
-            estimator.source_ = {"names": source.names, "codes": source.codes}
-            yield Place(turn, source.position, rows), source
+                raise ValueError(f"rows {rows + 1} to {rows + len(table)}: {error}") from None
+            rows += len(table)
+            last = None if piece.sequence is None else float(piece.sequence[-1])
+            estimator.source_ = data.told_of(source, table.shape[1])
+            yield Place(turn, source.position, rows, sequence=last), source
         if stop.asked:
             return
         if series:
+            last = None
             estimator._end_series()
     if not started(estimator):
         raise ValueError(f"there are too few rows to fit {type(estimator).__name__} to: {rows}.")
@@ -86,11 +90,13 @@ def started(estimator: Any) -> bool:
     return hasattr(estimator, "n_batches_seen_")
 
 
-def _learn(estimator: Any, X: Any, series: bool) -> None:
-    if series:
-        estimator.partial_fit(X, continues=True)
+def _learn(estimator: Any, piece: Piece, series: bool, last: float | None) -> None:
+    if not series:
+        estimator.partial_fit(piece.X)
+    elif piece.sequence is None:
+        estimator.partial_fit(piece.X, continues=True, **piece.known)
     else:
-        estimator.partial_fit(X)
+        estimator._learn_on(piece.X, piece.lengths, piece.inputs, piece.sequence[0] != last)
 
 
 def _tables(estimator: Any, stop: Stop, source: Iterable[Any], series: bool) -> Iterator[Any]:

@@ -14,6 +14,10 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the page goes.", metavar="FILE")] = Path(
         "report.html"
     ),
+    before: Annotated[
+        list[Path],
+        typer.Option(help="A model that this one combines, to be shown beside it.", metavar="MODEL"),
+    ] = [],  # noqa: B006, typer copies it
     title: Annotated[str | None, typer.Option(help="The heading; the kind of the model otherwise.")] = None,
     format: Format = None,
     header: Header = True,
@@ -26,8 +30,10 @@ def report(
     from kullback.report import write_report
 
     held = Held.load(model)
-    X = None if data is None else held.all_rows(data, header=header, format=format)
+    piece = None if data is None else held.all_rows(data, header=header, format=format)
     if held.names is not None:
         held.estimator.feature_names_in_ = np.array(held.names, dtype=object)
     with said_warnings(quiet=True):  # the table has the names of the model, and an array cannot say so
-        print(write_report(held.estimator, output, X, title=title))
+        shown = {} if piece is None else {"data": piece.X, **piece.known}
+        others = [Held.load(path).estimator for path in before]
+        print(write_report(held.estimator, output, **shown, title=title, before=others or None))

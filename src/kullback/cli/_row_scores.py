@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from kullback.cli._roles import Piece
 from kullback.families import Batch
 from kullback.learning import sized_jit
 
@@ -25,32 +26,33 @@ class OfTable:
     def __init__(self, estimator: Any):
         self._estimator = estimator
 
-    def __call__(self, X: np.ndarray) -> RowScores:
+    def __call__(self, piece: Piece) -> RowScores:
         """Answer for some rows."""
         estimator = self._estimator
-        component = estimator.predict(X) if hasattr(estimator, "predict") else None
-        return RowScores(estimator.score_samples(X), component)
+        component = estimator.predict(piece.X) if hasattr(estimator, "predict") else None
+        return RowScores(estimator.score_samples(piece.X), component)
 
 
 class OfSeries:
     """Scores of rows given those before them: log p(v_t | v_1 … v_{t−1}), from batch to batch."""
 
     def __init__(self, estimator: Any):
-        self._estimator, self._carry = estimator, None
+        self._estimator, self._carry, self._last = estimator, None, None
 
-    def __call__(self, X: np.ndarray) -> RowScores:
+    def __call__(self, piece: Piece) -> RowScores:
         """Answer for the next rows."""
-        estimator = self._estimator
-        data, model = estimator._asked(X, None)
-        if self._carry is not None:
+        estimator, rows = self._estimator, len(piece.X)
+        data, model = estimator._asked(piece.X, piece.lengths, piece.inputs)
+        if self._carry is not None and (piece.sequence is None or piece.sequence[0] == self._last):
             data.first[0] = False
+        self._last = None if piece.sequence is None else piece.sequence[-1]
         with jax.enable_x64(True):
             batch = data.batch(estimator._emissions(model))
             found, states, carry = _next_rows(model, batch, self._carry)
             self._carry = jax.tree.map(np.array, carry)
         discrete = isinstance(states, jax.Array)  # probabilities of states, or moments of one that moves continuously
-        component = np.asarray(states)[: len(X)].argmax(axis=1) if discrete else None
-        return RowScores(np.asarray(found)[: len(X)], component)
+        component = np.asarray(states)[:rows].argmax(axis=1) if discrete else None
+        return RowScores(np.asarray(found)[:rows], component)
 
 
 @sized_jit
@@ -67,7 +69,10 @@ class Floor:
     def __init__(self, estimator: Any, scores: type, share: float):
         self._scores, self._estimator, self._share = scores, estimator, share
         before, estimator.random_state = estimator.random_state, 0
-        drawn = estimator.sample(_DRAWS)
+        # what a row adds to the likelihood of a linear system is as likely with any inputs
+        effect = getattr(estimator, "input_transition_", getattr(estimator, "input_observation_", None))
+        self._inputs = None if effect is None else np.zeros((_DRAWS, effect.shape[1]))
+        drawn = estimator.sample(_DRAWS, **({} if effect is None else {"inputs": self._inputs}))
         estimator.random_state = before
         self._drawn = np.array(drawn[0] if isinstance(drawn, tuple) else drawn, dtype=np.float64)
         self._floors: dict[bytes, float] = {}
@@ -83,6 +88,7 @@ class Floor:
             if missing.all():
                 self._floors[key] = -np.inf
             else:
-                own = self._scores(self._estimator)(np.where(missing, np.nan, self._drawn)).log_likelihood
+                drawn = Piece(np.where(missing, np.nan, self._drawn), self._inputs)
+                own = self._scores(self._estimator)(drawn).log_likelihood
                 self._floors[key] = float(np.quantile(own, self._share))
         return self._floors[key]

@@ -44,10 +44,8 @@ def score(
     rows = flagged = 0
     with said_warnings(quiet), Table(output, as_json) as table:
         scores, floor = kind(held.estimator), Floor(held.estimator, kind, anomaly)
-        for X in source:
-            if not len(X):
-                continue
-            found = scores(X)
+        for piece in held.pieces(source):
+            X, found = piece.X, scores(piece)
             unlikely = found.log_likelihood < floor.of(X)
             component = {} if found.component is None else {"component": found.component}
             table.write({"log_likelihood": found.log_likelihood, **component, "anomaly": unlikely})

@@ -116,6 +116,7 @@ class _Together:
 
     def __init__(self, estimator: Any):
         self.estimator = copy.deepcopy(estimator)
+        self.estimator.__dict__.pop("learning_curve_", None)  # of one stream, and here are several
         self._begun = hasattr(estimator, "n_batches_seen_")
         self._seen = {name: float(getattr(estimator, name, 0)) for name in _COUNTS}
 

@@ -13,6 +13,8 @@ from kullback.estimators._columns import Shape
 from kullback.estimators._learning_curve import check_curve
 
 FORMAT = "kullback"
+#: Arrays that are no part of the model.
+_OF_DATA = ("attributes.waiting_", "attributes.waiting_inputs_", "attributes.learning_curve_")
 
 
 def save_estimator(estimator: Any, path: str | Path) -> None:
@@ -77,7 +79,7 @@ def load_estimator(path: str | Path) -> Any:
     if named != set(arrays):
         raise ValueError(f"{path} is damaged: its arrays are not those that its header names.")
     for name, array in arrays.items():
-        may_lack = name == "attributes.waiting_"  # rows of data, in which NaN is what is missing
+        may_lack = name == "attributes.waiting_"  # NaN is what is missing
         if np.issubdtype(array.dtype, np.floating) and not (may_lack or np.isfinite(array).all()):
             raise ValueError(f"{path} is damaged: {name} has entries that are not finite.")
     try:
@@ -87,7 +89,7 @@ def load_estimator(path: str | Path) -> Any:
             if not name.endswith("_") or name in estimator._derived:
                 raise ValueError(f"{name} is not the name of an attribute_.")
             setattr(estimator, name, value)
-        _check_size(estimator, sum(array.size for array in arrays.values()))
+        _check_size(estimator, sum(array.size for name, array in arrays.items() if name not in _OF_DATA))
         _check_attributes(estimator)
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         raise ValueError(f"{path} is damaged: {error}") from None

@@ -258,10 +258,12 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
 
     # --- the start ----------------------------------------------------------------------------------------
 
-    def _start(self, data: Sequences, turn: int, random: np.random.RandomState) -> HiddenMarkovModel:
-        """Return the chain of clusters that k-means finds; what `init_params` leaves out stays as it was set."""
+    def _check_some(self, data: Any) -> None:
         if data.absent.any():
             raise ValueError(f"column {int(np.argmax(data.absent))} of X has no entry that is not missing.")
+
+    def _start(self, data: Sequences, turn: int, random: np.random.RandomState) -> HiddenMarkovModel:
+        """Return the chain of clusters that k-means finds; what `init_params` leaves out stays as it was set."""
         self._read_off(data.extremes)
         labels = functools.cache(lambda: self._labels(data, random))  # k-means runs if something is started from it
         if self._starts("s", "startprob_"):

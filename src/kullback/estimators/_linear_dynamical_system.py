@@ -151,9 +151,7 @@ class LinearDynamicalSystem(SequenceEstimator):
 
         """
         self._validate_params()
-        data = self._all_sequences(X, lengths, sample_weight, inputs)
-        self._check_some(data)
-        self._fit(data)
+        self._fit(self._all_sequences(X, lengths, sample_weight, inputs))
         return self
 
     def _ended(self, history: list[float], mass: float) -> bool:
@@ -183,15 +181,13 @@ class LinearDynamicalSystem(SequenceEstimator):
         self._validate_once()
         if continues and sample_weight is not None:
             raise ValueError("sample_weight cannot be given with continues=True: a series that goes on has weight 1.")
-        first = not hasattr(self, "n_batches_seen_")
-        data = self._sequences(X, lengths, sample_weight, first and not hasattr(self, "waiting_"), inputs)
+        begun = hasattr(self, "n_batches_seen_") or hasattr(self, "waiting_")
+        data = self._sequences(X, lengths, sample_weight, not begun, inputs)
         if len(data) == 0:
             if not continues:
                 self._end_series()
             return self
         data, carry = self._with_waiting(data, continues)
-        if first and data.mass > 0:
-            self._check_some(data)
         self._partial_fit(data, carry, continues)
         return self
 
@@ -350,7 +346,6 @@ class LinearDynamicalSystem(SequenceEstimator):
         return ("transition_",)
 
     def _check_some(self, data: Any) -> None:
-        """Raise unless there is enough to start from."""
         unknown = [name for name in self.fixed if name not in PARAMETERS]
         if unknown:
             raise ValueError(f"fixed has {unknown[0]!r}: it must name parameters, of {', '.join(PARAMETERS)}.")

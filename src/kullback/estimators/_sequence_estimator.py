@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kullback.estimators._model_estimator import Fitted, ModelEstimator
+from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_nothing
 from kullback.estimators._progress import Progress
 from kullback.estimators._sequences import Sequences, check_lengths
 from kullback.estimators._stream import check_stream
@@ -49,6 +49,10 @@ class SequenceEstimator(ModelEstimator):
         """Check what the entries of X mean, beyond being numbers, and return them as numbers."""
 
     @abc.abstractmethod
+    def _check_some(self, data: Any) -> None:
+        """Raise unless there is something to start from."""
+
+    @abc.abstractmethod
     def _emissions(self, model: Any) -> Any:
         """Return what gives each row its likelihood, if it has a quick kernel; or None."""
 
@@ -80,6 +84,7 @@ class SequenceEstimator(ModelEstimator):
         """Keep the best of some runs of batch EM, on sequences that are here or on blocks of a cluster."""
         if len(data) == 0:
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required by a fit.")
+        self._check_some(data)
         random = check_random_state(self.random_state)
         best: Fitted | None = None
         with jax.enable_x64(True):
@@ -123,6 +128,8 @@ class SequenceEstimator(ModelEstimator):
         """Make one step of online EM towards rows of which the first may go on from the carry."""
         first = not hasattr(self, "n_batches_seen_")
         if data.mass > 0:
+            if first:
+                self._check_some(data)
             step, points = (0, 0.0) if first else (self.n_batches_seen_, self.n_points_seen_)
             rate = self._rate_at(step, points, data.mass)
             with jax.enable_x64(True):
@@ -176,11 +183,21 @@ class SequenceEstimator(ModelEstimator):
     def _joined(self, known: tuple[Any, ...]) -> Any:
         """Return the carry whose leaves these are."""
 
-    def _with_waiting(self, data: Sequences, continues: bool) -> tuple[Sequences, Any]:
-        """Put the rows that wait before the new ones; the last of a series that goes on wait in turn."""
+    @all_or_nothing
+    def _learn_on(self, X: Any, lengths: Any, inputs: Any, anew: bool) -> None:
+        """Move towards the next rows of a stream of sequences. The first row begins one, or goes on with the last."""
+        begun = hasattr(self, "n_batches_seen_") or hasattr(self, "waiting_")
+        data, carry = self._with_waiting(self._sequences(X, lengths, None, not begun, inputs), True, anew)
+        self._partial_fit(data, carry, True)
+
+    def _with_waiting(self, data: Sequences, continues: bool, anew: bool = False) -> tuple[Sequences, Any]:
+        """Put the rows that wait before the new ones; the last of a series that goes on wait in turn.
+
+        Where the new ones begin a sequence, those that wait are the end of the one before.
+        """
         carry, waiting = self._carry(), getattr(self, "waiting_", None)
         X, first, weight, inputs = data.X, data.first.copy(), data.weight, data.inputs
-        goes_on = continues and waiting is not None and (carry is not None or len(waiting) > 0)
+        goes_on = continues and not anew and waiting is not None and (carry is not None or len(waiting) > 0)
         if goes_on:
             first[0] = False
         if waiting is not None and len(waiting):

@@ -1,5 +1,6 @@
 """Words as numbers: each is its place in a list of all of them."""
 
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,17 @@ class Codes:
                     )
             codes[at] = places[each]
         return codes[index]
+
+
+def told_apart(entries: Any) -> np.ndarray:
+    """Return a number for each word of an Arrow array, the same for the same word in all files; NaN for missing ones.
+
+    It is a hash of 52 bits: of a million words, two have the same number once in 10⁴ times, and only neighbors matter.
+    """
+    index, found = _encoded(entries)
+    hashes = [blake2b(each.encode(), digest_size=8).digest() for each in found]
+    numbers = [int.from_bytes(each) >> 12 if known else np.nan for each, known in zip(hashes, found, strict=True)]
+    return np.array(numbers, dtype=np.float64)[index]
 
 
 def _encoded(entries: Any) -> tuple[np.ndarray, list[str]]:

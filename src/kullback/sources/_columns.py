@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kullback.sources._codes import Codes
+from kullback.sources._codes import Codes, told_apart
 
 _KINDS = ("number", "truth", "words")
 
@@ -25,6 +25,7 @@ class Columns:
         kinds: list[str],
         codes: dict[str, list[str]] | None,
         origin: str,
+        sequence: str | int | None = None,
     ):
         self.width = len(kinds)
         if names is not None and len(set(names)) < len(names):
@@ -37,17 +38,24 @@ class Columns:
         self.names = None if names is None else [names[place] for place in self.taken]
         self.labels = self.names or [str(place) for place in self.taken]
         self.kinds = [kinds[place] for place in self.taken]
+        self._sequence = None
+        if sequence is not None:
+            place = _place(sequence, names, len(kinds), origin)
+            if place not in self.taken:
+                raise ValueError(f"sequence is {sequence!r}, which is none of the columns {list(self.labels)}.")
+            self._sequence = self.taken.index(place)
+        apart = None if self._sequence is None else self.labels[self._sequence]
         if codes is not None:
             strangers = [label for label in codes if label not in self.labels]
             if strangers:
                 raise ValueError(f"{origin} has no column {strangers[0]!r}, whose words are in codes.")
             self.kinds = [
-                "words" if label in codes else "number" if kind == "words" else kind
+                "words" if label in codes else "number" if kind == "words" and label != apart else kind
                 for label, kind in zip(self.labels, self.kinds, strict=True)
             ]
         self._refuse(origin)
         words: dict[str, list[str]] = {
-            label: [] for label, kind in zip(self.labels, self.kinds, strict=True) if kind == "words"
+            label: [] for label, kind in zip(self.labels, self.kinds, strict=True) if kind == "words" and label != apart
         }
         self.codes = Codes(words if codes is None else codes, closed=codes is not None)
 
@@ -65,8 +73,9 @@ class Columns:
     def recall(self, words: dict[str, list[str]]) -> None:
         """Know the words that were known at some position; no others where `codes` were given."""
         if not self.codes.closed:
-            kinds = zip(self.labels, self.kinds, strict=True)
-            self.kinds = ["words" if label in words else "number" if k == "words" else k for label, k in kinds]
+            for place, (label, kind) in enumerate(zip(self.labels, self.kinds, strict=True)):
+                if place != self._sequence:
+                    self.kinds[place] = "words" if label in words else "number" if kind == "words" else kind
             self.codes = Codes(words, closed=False)
 
     def places(self, name: str, names: list[str] | None, width: int) -> list[int]:
@@ -96,6 +105,11 @@ class Columns:
             out[:] = table
         else:
             words = self._fill_numbers(out, table)
+        if self._sequence is not None:
+            if self._sequence in words:
+                out[:, self._sequence] = told_apart(words.pop(self._sequence))
+            for row in np.flatnonzero(np.isnan(out[:, self._sequence])).tolist():
+                bad.setdefault(row, f"column {self.labels[self._sequence]!r} is missing, and tells sequences apart")
         for place, entries in words.items():
             for row, each in self.codes.strange(self.labels[place], entries).items():
                 what = f"column {self.labels[place]!r} is {each!r}, a word that was not there when codes were made"

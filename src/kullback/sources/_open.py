@@ -28,6 +28,7 @@ def open_source(
     max_bad: int = 1000,
     codes: dict[str, list[str]] | None = None,
     header: bool = True,
+    sequence: str | int | None = None,
     ahead: int = 2,
 ) -> Source:
     """Open data as batches of `batch_rows` rows of 64-bit numbers, whatever it is kept in.
@@ -56,6 +57,9 @@ def open_source(
         Which columns hold words, and which words there may be: `codes` of another source. None finds them.
     header : bool
         Whether the first line of CSV has the names of columns.
+    sequence : name or place of a column, or None
+        One that says which sequence a row belongs to. Its words become numbers that only tell them apart; they are not
+        in `codes`, so there may be any number of them. A row without one is bad.
     ahead : int
         Batches that a thread reads before they are asked for. 0 reads without a thread.
 
@@ -83,7 +87,7 @@ def open_source(
     look, origin = supply.first.look(), supply.first.name
     if not look.kinds:
         raise ValueError(f"{origin} is empty: there is not one column in it.")
-    chosen = Columns(columns, look.names, look.kinds, codes, origin)
+    chosen = Columns(columns, look.names, look.kinds, codes, origin, sequence)
     order = (int(shuffle), int(seed)) if shuffle else None
     return TableSource(supply, chosen, int(batch_rows), order, (skip_bad, max_bad), 0 if in_memory else int(ahead))
 

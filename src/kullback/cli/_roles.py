@@ -1,0 +1,81 @@
+"""Which columns of a table are no values of the model: one tells sequences apart, others are inputs."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Label = str | int
+
+
+class Piece(NamedTuple):
+    """Rows of values, the inputs of each, and a number for the sequence it belongs to, where there are such."""
+
+    X: np.ndarray
+    inputs: np.ndarray | None = None
+    sequence: np.ndarray | None = None
+
+    @property
+    def lengths(self) -> np.ndarray | None:
+        """How many rows stand together with the same number; None without numbers."""
+        if self.sequence is None:
+            return None
+        begins = np.flatnonzero(np.append(True, self.sequence[1:] != self.sequence[:-1]))
+        return np.diff(np.append(begins, len(self.sequence)))
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What models with time are told besides the values."""
+        told = {"lengths": self.lengths, "inputs": self.inputs}
+        return {name: value for name, value in told.items() if value is not None}
+
+    @property
+    def last(self) -> "Piece":
+        """The last sequence."""
+        if self.sequence is None:
+            return self
+        rows = int(self.lengths[-1]) if self.lengths is not None else len(self.X)
+        return Piece(self.X[-rows:], None if self.inputs is None else self.inputs[-rows:], self.sequence[-rows:])
+
+
+class Roles(NamedTuple):
+    """The column that tells sequences apart, and the columns that are inputs: names, or places where there are none."""
+
+    sequence: Label | None = None
+    inputs: tuple[Label, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.sequence is not None or bool(self.inputs)
+
+    @property
+    def _own(self) -> list[Label]:
+        return [*self.inputs, *([] if self.sequence is None else [self.sequence])]
+
+    def with_values(self, columns: Sequence[Label] | None) -> list[Label] | None:
+        """Return all columns to read, given those of the values; None reads every column of the data."""
+        if columns is None:
+            return None
+        twice = [label for label in columns if label in self._own]
+        if twice:
+            raise ValueError(f"column {twice[0]!r} cannot be a value of the model and something else too.")
+        return [*columns, *self._own]
+
+    def values(self, labels: Sequence[Label]) -> list[int]:
+        """Return the places of the values in a table with these columns."""
+        return [place for place, label in enumerate(labels) if label not in self._own]
+
+    def split(self, table: np.ndarray, labels: Sequence[Label]) -> Piece:
+        """Take a table with these columns apart."""
+        if not self:
+            return Piece(table)
+        places = [labels.index(label) for label in self.inputs]
+        sequence = None if self.sequence is None else table[:, labels.index(self.sequence)]
+        return Piece(table[:, self.values(labels)], table[:, places] if places else None, sequence)
+
+
+def concatenated(pieces: Sequence[Piece]) -> Piece:
+    """Return pieces as one."""
+    parts = zip(*pieces, strict=True)
+    X, inputs, sequence = (None if part[0] is None else np.concatenate(part) for part in parts)
+    assert X is not None
+    return Piece(X, inputs, sequence)
