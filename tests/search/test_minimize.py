@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from marks import slow
 from scipy.optimize import OptimizeResult
 
 from kullback import minimize
 from kullback.search import CMA, NaturalGradient
 from kullback.search._auto import NAMES, chosen_method
+from marks import slow
 
 
 def sphere(x):

@@ -33,8 +33,9 @@ def test_points_batches_maps_and_futures_give_the_same_run():
 
 @pytest.mark.slow
 def test_a_dask_client_and_joblib():
-    from distributed import Client
     from joblib import Parallel, delayed
+
+    from distributed import Client
 
     plain = minimize(sphere, START, **COMMON)
     with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
