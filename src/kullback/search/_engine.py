@@ -1,5 +1,6 @@
-"""The compiled part of a run: in 64 bits, and compiled in a hurry, as a run may need many sizes of populations."""
+"""The compiled part of a run: in 64 bits, and compiled in a hurry, as restarts have populations of many sizes."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -11,13 +12,15 @@ from kullback.families import DiagonalGaussian, Gaussian
 from kullback.search._integers import Stretch
 from kullback.search._method import Method
 
-#: Matrices are small, so little is won by what XLA could do in five times as long.
+#: With few numbers little is won by what XLA could do in ten times as long.
 IN_A_HURRY = {
     "xla_backend_optimization_level": 0,
     "xla_llvm_disable_expensive_passes": True,
     "xla_cpu_use_fusion_emitters": False,
     "xla_cpu_parallel_codegen_split_count": 1,
 }
+#: So many numbers in a matrix and a population are few.
+FEW = 10_000
 
 
 class Turn(NamedTuple):
@@ -33,19 +36,21 @@ class Turn(NamedTuple):
 def begun(search: Method, seed: int, run: int) -> Turn:
     """Return the first turn of a run."""
     with jax.enable_x64(True):
-        return _turn(_begin(search, np.uint32(seed & 0xFFFFFFFF), np.uint32(seed >> 32), np.uint32(run)))
+        return _turn(
+            _compiled(_begin, search)(search, np.uint32(seed & 0xFFFFFFFF), np.uint32(seed >> 32), np.uint32(run))
+        )
 
 
 def advanced(search: Method, turn: Turn, points: NDArray[np.float64], values: NDArray[np.float64]) -> Turn:
     """Tell the values of points, and return the next turn."""
     with jax.enable_x64(True):
-        return _turn(_advance(search, turn.leaves, points, values))
+        return _turn(_compiled(_advance, search)(search, turn.leaves, points, values))
 
 
 def distribution_of(search: Method, turn: Turn, stretch: Stretch) -> Any:
     """Return the distribution of stretched points, with NumPy arrays."""
     with jax.enable_x64(True):
-        found = jax.tree.map(np.asarray, _distribution(search, turn.leaves))
+        found = jax.tree.map(np.asarray, _compiled(_distribution, search)(search, turn.leaves))
     if np.all(stretch.factor == 1):
         return found
     mean, factor = stretch.applied(found.mean), stretch.factor
@@ -89,7 +94,6 @@ def _is_key(leaf: Any) -> bool:
     return bool(jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key))
 
 
-@jax.jit(compiler_options=IN_A_HURRY)
 def _begin(search: Method, low: Array, high: Array, run: Array) -> Any:
     key = jax.random.key(0)
     for part in (low, high, run):
@@ -97,11 +101,18 @@ def _begin(search: Method, low: Array, high: Array, run: Array) -> Any:
     return _asked(search, search.init(key))
 
 
-@jax.jit(compiler_options=IN_A_HURRY)
 def _advance(search: Method, leaves: tuple[Array, ...], points: Array, values: Array) -> Any:
     return _asked(search, search.tell(_unpacked(search, leaves), points, values))
 
 
-@jax.jit(compiler_options=IN_A_HURRY)
 def _distribution(search: Method, leaves: tuple[Array, ...]) -> Any:
     return search.distribution(_unpacked(search, leaves))
+
+
+_QUICK = {function: jax.jit(function, compiler_options=IN_A_HURRY) for function in (_begin, _advance, _distribution)}
+_WELL = {function: jax.jit(function) for function in _QUICK}
+
+
+def _compiled(function: Callable[..., Any], search: Method) -> Callable[..., Any]:
+    few = search.dimension * (search.dimension + search.population) <= FEW
+    return (_QUICK if few else _WELL)[function]
