@@ -140,6 +140,8 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path):
         with pytest.raises(ValueError, match="is not a saved run"):
             minimize(rastrigin, START, checkpoint=path, resume=resume)
     assert path.read_text() == "not a run"
+    with pytest.raises(ValueError, match="is not a saved run"):
+        minimize(rastrigin, START, checkpoint=tmp_path, resume=True)
     save_file({"x": np.zeros(3)}, path)
     with pytest.raises(ValueError, match="is not a saved run"):
         minimize(rastrigin, START, checkpoint=path, resume=True)

@@ -158,6 +158,9 @@ def test_a_line_that_says_how_far_it_has_come(capsys):
         (([1.0, 2.0],), {"target": np.nan}, "target is nan"),
         (([1.0, 2.0],), {"tolerance": -1.0}, "tolerance is -1"),
         (([1.0, 2.0],), {"seed": -1}, "seed is -1"),
+        (([1.0, 2.0],), {"seed": None}, "seed is None"),
+        (([1.0, 2.0],), {"budget": 100.5}, "budget is 100.5"),
+        (([1.0, 2.0],), {"target": "low"}, "target is 'low'"),
         (([1.0, 2.0],), {"population": 1}, "population is 1"),
         (([1.0, 2.0],), {"vectorized": True, "map": map}, "give one of the two"),
     ],
@@ -167,6 +170,14 @@ def test_bad_input_gets_one_sentence(arguments, options, words):
         minimize(sphere, *arguments, **options)
 
 
-def test_f_must_be_a_function():
+def test_what_must_be_a_function():
     with pytest.raises(TypeError, match="f is a int"):
         minimize(3, [1.0])
+    with pytest.raises(TypeError, match="map is a int"):
+        minimize(sphere, [1.0], map=3)
+    with pytest.raises(TypeError, match="callback is a int"):
+        minimize(sphere, [1.0], callback=3)
+
+
+def test_a_budget_in_powers_of_ten():
+    assert minimize(sphere, [1.0, 2.0, 3.0], budget=1e2).nfev == 98

@@ -43,7 +43,7 @@ def read_run(path: Path) -> tuple[dict[str, Any], Arrays]:
             metadata = file.metadata() or {}
             header = json.loads(metadata.get("header", "null"))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is not a dictionary
-    except (SafetensorError, ValueError, RecursionError) as error:
+    except (SafetensorError, OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a saved run: {error}.") from None
     if metadata.get("format") != FORMAT or not isinstance(header, dict):
         raise ValueError(f"{path} is not a saved run: it has no header of a search.")

@@ -1,6 +1,5 @@
 """The front door: minimize a function of which nothing is known but its values."""
 
-import operator
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ def minimize(
     sigma0: Any = 0.3,
     bounds: Any = None,
     method: str | Method | type[Method] = "auto",
-    budget: int = 10_000,
+    budget: float = 10_000,
     target: float | None = None,
     seed: int = 0,
     *,
@@ -86,14 +85,16 @@ def minimize(
     given = None if guesses is None else _checked_points(guesses, "guesses", box, len(start))
     search = chosen_method(method, inside if hull is None else hull.unfold(inside), scale, population, interactions)
     needed = search.population + (0 if given is None else len(given))
-    if operator.index(budget) < needed:
-        raise ValueError(f"budget is {budget}: one population takes {needed} evaluations, so give it that or more.")
-    if target is not None and np.isnan(target):
-        raise ValueError("target is nan: it must be a number, or None.")
-    if not tolerance >= 0:
-        raise ValueError(f"tolerance is {tolerance}: it must be 0 or more.")
-    if not 0 <= operator.index(seed) < 2**64:
-        raise ValueError(f"seed is {seed}: it must be a whole number from 0 to 2⁶⁴ − 1.")
+    if not _is_whole(budget) or budget < needed:
+        raise ValueError(f"budget is {budget!r}: one population takes {needed} evaluations, so give it that or more.")
+    if not _is_number(-np.inf if target is None else target):
+        raise ValueError(f"target is {target!r}: it must be a number, or None.")
+    if not _is_number(tolerance) or tolerance < 0:
+        raise ValueError(f"tolerance is {tolerance!r}: it must be 0 or more.")
+    if not _is_whole(seed) or not 0 <= seed < 2**64:
+        raise ValueError(f"seed is {seed!r}: it must be a whole number from 0 to 2⁶⁴ − 1.")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback is a {type(callback).__name__}: it must be a function.")
     if resume and checkpoint is None:
         raise ValueError("resume=True needs checkpoint: the file to go on from.")
     if checkpoint is not None and not Path(checkpoint).absolute().parent.is_dir():
@@ -117,6 +118,14 @@ def minimize(
     )
     path = None if checkpoint is None else Path(checkpoint)
     return Loop(settings, Objective(f, vectorized, map), callback, path, verbose).run(resume)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not np.isnan(value)
+
+
+def _is_whole(value: Any) -> bool:
+    return _is_number(value) and np.isfinite(value) and value == int(value)
 
 
 def _checked_start(x0: Any) -> np.ndarray:
