@@ -44,7 +44,7 @@ def test_an_interrupted_run_goes_on_bit_for_bit(tmp_path, options):
     path = tmp_path / "run.safetensors"
     whole = minimize(rastrigin, START, **COMMON, **options)
     assert whole.restarts > 0
-    for calls in (10, 300, 700):  # in the first run, at its end, after a restart
+    for calls in (10, 700):  # in the first run, after a restart
         with pytest.raises(KeyboardInterrupt):
             minimize(Dies(calls), START, checkpoint=path, resume=True, **COMMON, **options)
     same(minimize(rastrigin, START, checkpoint=path, resume=True, **COMMON, **options), whole)

@@ -5,6 +5,7 @@ import pytest
 
 from kullback import minimize
 from kullback.search._restarts import Run, checked_restarts, next_plan
+from marks import slow
 
 
 def rastrigin(x):
@@ -41,7 +42,7 @@ def test_bipop_spends_as_much_on_small_runs_as_on_large_ones():
     assert [one.population for one in runs if one.large][:4] == [6, 12, 24, 48]
 
 
-@pytest.mark.parametrize("restarts", ["ipop", "bipop"])
+@pytest.mark.parametrize("restarts", ["ipop", slow("bipop")])
 def test_restarts_find_what_one_run_does_not(restarts):
     once = minimize(rastrigin, [3.0, 3.0], 0.5, restarts=None)
     assert once.stopped == "flat"

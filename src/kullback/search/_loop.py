@@ -54,7 +54,7 @@ class Loop:
                 while not self._over():
                     self._generation()
                     bar.set_description(f"run {len(self._ledger.runs) + 1}", refresh=False)
-                    bar.set_postfix_str(f"best {self._ledger.value:.6g}", refresh=False)
+                    bar.set_postfix_str(f"best {self._best()[1]:.6g}", refresh=False)
                     bar.update(self._ledger.evaluations - bar.n)
                     if self._path is not None and time.monotonic() - written > PAUSE:
                         self._write()
@@ -170,13 +170,21 @@ class Loop:
             if value < ledger.value:
                 ledger.x, ledger.value = x[0], value
 
+    def _best(self) -> tuple[NDArray[np.float64], float]:
+        """Return the best so far: with noise, the mean, and the median of the last values."""
+        ledger, settings = self._ledger, self._settings
+        if settings.noisy and ledger.turn is not None and ledger.median:
+            return settings.seen(ledger.stretch.applied(ledger.turn.mean)), ledger.median[-1]
+        return ledger.x, ledger.value
+
     def _called_off(self) -> bool:
         if self._callback is None:
             return False
         ledger = self._ledger
+        x, value = self._best()
         seen = OptimizeResult(
-            x=ledger.x.copy(),
-            fun=ledger.value,
+            x=x.copy(),
+            fun=value,
             nfev=ledger.evaluations,
             nit=len(ledger.history),
             restarts=len(ledger.runs),
