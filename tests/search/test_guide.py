@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kullback.search._auto import NAMES
+from kullback.search import METHODS
 from kullback.search._stopping import SENTENCES
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
@@ -26,5 +26,5 @@ def test_the_code_of_the_guide_runs(tmp_path, monkeypatch):
 
 
 def test_the_tables_name_every_method_and_every_rule():
-    assert set(re.findall(r'^\| `"([a-z-]+)"` \|.*\|.*\|', GUIDE, re.MULTILINE)) >= {"auto", *NAMES}
+    assert set(re.findall(r'^\| `"([a-z-]+)"` \|.*\|.*\|', GUIDE, re.MULTILINE)) >= {"auto", *METHODS}
     assert {name for name in SENTENCES if f'| `"{name}"` |' not in GUIDE} == set()

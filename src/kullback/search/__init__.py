@@ -1,6 +1,6 @@
 """Stochastic relaxation: minimizing a black box by moving a distribution."""
 
-from kullback.search._auto import NAMES as METHODS
+from kullback.search._auto import METHODS
 from kullback.search._cma import CMA
 from kullback.search._cross_entropy import CrossEntropy
 from kullback.search._exponential import Exponential

@@ -15,8 +15,8 @@ from kullback.search._natural_gradient import NaturalGradient
 #: Above so many coordinates a matrix of them costs more than it brings.
 MANY = 300
 
-#: Methods by name: functions of mean and scale.
-NAMES: dict[str, Callable[..., Method]] = {
+#: Every method by name, a function of mean and scale. The protocol tests go through all of them.
+METHODS: dict[str, Callable[..., Method]] = {
     "cma": CMA,
     "limited-memory": LimitedMemoryCMA,
     "xnes": Exponential,
@@ -25,6 +25,7 @@ NAMES: dict[str, Callable[..., Method]] = {
     "natural-gradient": NaturalGradient,
     "expectation-gradient": functools.partial(NaturalGradient, coordinates="expectation"),
     "cross-entropy": CrossEntropy,
+    "diagonal-cross-entropy": functools.partial(CrossEntropy, covariance="diagonal"),
 }
 
 
@@ -39,10 +40,12 @@ def chosen_method(method: Any, mean: Any, scale: Any, population: int | None, in
         return found if population is None else found.with_population(population)
     if isinstance(method, type) and issubclass(method, Method):
         make: Callable[..., Method] = method
-    elif isinstance(method, str) and method in NAMES:
-        make = NAMES[method]
+    elif isinstance(method, str) and method in METHODS:
+        make = METHODS[method]
     else:
-        raise ValueError(f"method is {method!r}: it must be 'auto', a search, or one of {', '.join(map(repr, NAMES))}.")
+        raise ValueError(
+            f"method is {method!r}: it must be 'auto', a search, or one of {', '.join(map(repr, METHODS))}."
+        )
     options = {} if interactions is None else {"interactions": interactions}
     if options and make is not NaturalGradient:
         raise ValueError(f"interactions needs method='natural-gradient': {method!r} has no precision matrix to keep.")

@@ -50,8 +50,8 @@ def minimize(
     - `bounds`: a pair for all coordinates, one for each, or `scipy.optimize.Bounds`; None for an open side. f is never
       called outside.
     - `method`: "auto", "cma", "limited-memory", "xnes", "snes", "spherical", "natural-gradient",
-      "expectation-gradient", "cross-entropy", or a search from `kullback.search`. `interactions` are the pairs of
-      "natural-gradient".
+      "expectation-gradient", "cross-entropy", "diagonal-cross-entropy", or a search from `kullback.search`.
+      `interactions` are the pairs of "natural-gradient".
     - `budget`: evaluations at most. `target`: a value that is small enough. Without one, the budget is spent on
       restarts.
     - `population`: points at a time, for the first run.
