@@ -111,8 +111,9 @@ def run(full: bool = False) -> Iterator[Row | Figure]:
     ]
     _report(functions, dimensions, pairs)
     ratio = statistics.median(area(a) / area(b) for a, b in pairs)
-    what = f"{len(functions)} functions of BBOB in dimensions {dimensions}: area under runtimes, {seeds} seeds"
-    yield Figure(what, "of pycma's with restarts", ratio, 0.97, at_least=True)
+    where = ", ".join(map(str, dimensions))
+    what = f"{len(functions)} functions of BBOB in dimensions {where}, {seeds} seeds: area"
+    yield Figure(what, "of that of pycma with restarts", ratio, 0.97, at_least=True)
     yield from _rosenbrock(15 if full else 5)
 
 
