@@ -1,0 +1,61 @@
+"""Interactions that are learned on the way: when to look for them, and how a search goes on with others."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from kullback.search._binary_archive import Archive
+from kullback.search._binary_markov import MarkovSpins, MarkovState
+from kullback.search._learned_pairs import learned_pairs
+
+#: The first look is after so many points for each spin; each other after half as many again as the one before.
+FIRST, FACTOR = 3, 1.5
+#: The most points that are looked at.
+MOST = 3_000
+
+
+class Learning:
+    """The pairs of a search, of those evaluated so far."""
+
+    def __init__(self, n: int):
+        self._n = n
+        self._next = max(FIRST * n, 20)
+
+    def due(self, archive: Archive) -> bool:
+        """Say whether there are enough new points to look again."""
+        return archive.evaluations >= self._next
+
+    def learned(self, archive: Archive, search: MarkovSpins, state: MarkovState) -> tuple[MarkovSpins, MarkovState]:
+        """Return the search with the pairs that matter, and its state: couplings of pairs that stay are kept."""
+        self._next = int(FACTOR * archive.evaluations)
+        points, values = archive.points, archive.values
+        taken = np.unique(np.linspace(0, len(values) - 1, MOST).astype(int))
+        pairs = filled_up(learned_pairs(points[taken], values[taken]), self._n)
+        if np.array_equal(pairs, search.pairs):
+            return search, state
+        again = MarkovSpins(self._n, pairs, search.population, search.rate)
+        with jax.enable_x64(True):
+            return again, _carried(search, state, again)
+
+
+def filled_up(pairs: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Return the pairs and others that stand for none, so that there are 8, 16, 32 … of them: few sizes to compile."""
+    size = 8
+    while size < len(pairs):
+        size *= 2
+    return np.concatenate([pairs, np.full((size - len(pairs), 2), n)])
+
+
+def _carried(old: MarkovSpins, state: MarkovState, new: MarkovSpins) -> MarkovState:
+    n = old.n
+    place = {tuple(pair): n + k for k, pair in enumerate(old.pairs.tolist())}
+    source = np.array([*range(n), *(place.get((i, j), -1) if i < n else -1 for i, j in new.pairs.tolist())])
+    kept = min(old.window, new.window)
+    return state._replace(
+        natural=jnp.where(source >= 0, state.natural[source], 0),
+        slopes=jnp.where(source >= 0, state.slopes[source], 0),
+        points=jnp.zeros((new.window, n)).at[:kept].set(state.points[:kept]),
+        values=jnp.zeros(new.window).at[:kept].set(state.values[:kept]),
+        filled=jnp.minimum(state.filled, kept).astype(jnp.int32),
+    )
