@@ -116,6 +116,7 @@ def no_counts(arrays, metadata):
 
 def other_rule(arrays, metadata):
     arrays["runs"] = np.full((1, 7), 99.0)
+    arrays["counts"][7] = 1
 
 
 def unknown_rule(arrays, metadata):

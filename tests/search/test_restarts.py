@@ -62,6 +62,15 @@ def test_the_best_of_all_runs_is_kept_and_a_number_of_restarts():
     assert result.nfev < 20_000
 
 
+def test_the_distribution_is_that_of_the_run_that_has_found_the_best_point():
+    result = minimize(rastrigin, [0.9, 0.9], 0.2, budget=600)
+    best = min(range(len(result.runs)), key=lambda place: result.runs[place].best)
+    assert best < result.restarts  # not the last one, which had no time
+    np.testing.assert_allclose(result.distribution.mean, result.x, atol=1e-5)
+    last = np.flatnonzero(result.history.run == best)[-1]
+    np.testing.assert_allclose(np.sqrt(result.distribution.covariance.diagonal().max()), result.history.spread[last])
+
+
 def test_runs_begin_at_different_points_of_a_closed_box():
     first = []
     minimize(lambda x: float(first.append(x) or 0.0), [0.5, 0.5], 1e-3, bounds=(0, 1), budget=60)

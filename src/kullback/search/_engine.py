@@ -47,16 +47,16 @@ def advanced(search: Method, turn: Turn, points: NDArray[np.float64], values: ND
         return _turn(_compiled(_advance, search)(search, turn.leaves, points, values))
 
 
-def distribution_of(search: Method, turn: Turn, stretch: Stretch) -> Any:
+def distribution_of(search: Method, leaves: tuple[Any, ...], stretch: Stretch) -> Any:
     """Return the distribution of stretched points, with NumPy arrays."""
     with jax.enable_x64(True):
-        found = jax.tree.map(np.asarray, _compiled(_distribution, search)(search, turn.leaves))
+        found = jax.tree.map(np.asarray, _compiled(_distribution, search)(search, leaves))
     if np.all(stretch.factor == 1):
         return found
     mean, factor = stretch.applied(found.mean), stretch.factor
     if isinstance(found, Gaussian):
         return Gaussian(mean, found.covariance * factor[:, None] * factor)
-    return DiagonalGaussian(mean, np.square(turn.spread * factor))
+    return DiagonalGaussian(mean, np.square(factor) * found.variance)
 
 
 def turn_shapes(search: Method) -> list[tuple[tuple[int, ...], Any]]:

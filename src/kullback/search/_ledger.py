@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,21 @@ from kullback.search._stopping import SENTENCES, Look, is_level
 RULES = tuple(SENTENCES)
 
 
+class End(NamedTuple):
+    """What is kept of a run: the state at its end, as arrays, and the stretch."""
+
+    leaves: tuple[Any, ...]
+    stretch: Stretch
+
+
 @dataclasses.dataclass
 class Ledger:
-    """Counts, the best point, the history, the runs that have ended, and the one that goes on."""
+    """Counts, the best point and where it was found, the history, runs that have ended, and the one that goes on."""
 
     x: NDArray[np.float64]
     value: float = np.inf
+    best_run: int = 0
+    best_end: End | None = None
     evaluations: int = 0
     failed: int = 0
     stopped: str = ""
@@ -40,6 +49,18 @@ class Ledger:
     level: int = 0
     stretch: Stretch = dataclasses.field(default_factory=lambda: no_stretch(0))
     repeats: float = 1.0
+
+    def find(self, x: NDArray[np.float64], value: float) -> None:
+        """Take a point as the best, if it is."""
+        if value < self.value:
+            self.x, self.value, self.best_run = x.copy(), value, len(self.runs)
+
+    def end(self, rule: str) -> None:
+        """End the run that goes on; if it has found the best point, keep its state."""
+        assert self.turn is not None
+        if self.best_run == len(self.runs):
+            self.best_end = End(self.turn.leaves, self.stretch)
+        self.runs.append(self.current(rule))
 
     def begin(self, plan: Plan, search: Method, turn: Turn) -> None:
         """Begin a run."""
@@ -70,6 +91,7 @@ class Ledger:
         assert self.turn is not None
         plan, turn = self.plan, self.turn
         counts = [self.evaluations, self.failed, self.began, self.level, plan.population, plan.large, plan.limit]
+        counts.append(self.best_run)
         found: Arrays = {
             "x": self.x,
             "counts": np.array(counts, dtype=np.int64),
@@ -82,7 +104,12 @@ class Ledger:
             "center": self.stretch.center,
             "factor": self.stretch.factor,
         }
-        return found | {f"state.{place}": np.asarray(leaf) for place, leaf in enumerate(turn.leaves)}
+        found |= {f"state.{place}": np.asarray(leaf) for place, leaf in enumerate(turn.leaves)}
+        if self.best_run < len(self.runs) and self.best_end is not None:
+            leaves, stretch = self.best_end
+            found |= {"best.center": stretch.center, "best.factor": stretch.factor}
+            found |= {f"best.{place}": np.asarray(leaf) for place, leaf in enumerate(leaves)}
+        return found
 
     def table(self) -> History:
         """Return the history, column by column."""
@@ -95,18 +122,19 @@ class Ledger:
 def restored(path: Path, stopped: str, arrays: Arrays, settings: Settings) -> Ledger:
     """Return the ledger that was written; raise at one that was not."""
     counts, numbers = arrays.get("counts"), arrays.get("numbers")
-    if counts is None or numbers is None or counts.shape != (7,) or numbers.shape != (4,) or counts.dtype.kind != "i":
+    if counts is None or numbers is None or counts.shape != (8,) or numbers.shape != (4,) or counts.dtype.kind != "i":
         raise ValueError(f"{path} is damaged: it has no counts of a run.")
-    evaluations, failed, began, level, population, large, limit = (int(count) for count in counts)
+    evaluations, failed, began, level, population, large, limit, best_run = (int(count) for count in counts)
     value, repeats, shrink, condition = (float(number) for number in numbers)
     sound = min(failed, began, level, limit) >= 0 and began <= evaluations and repeats >= 1 and 0 < shrink <= 1
+    sound = sound and not np.isnan(value + condition)
     if not (sound and population == len(arrays.get("points", ())) and population > 1):
         raise ValueError(f"{path} is damaged: its counts are not those of a run.")
     plan = Plan(population, shrink, bool(large), limit)
     n = len(settings.x0)
     expected: dict[str, tuple[tuple[int | None, ...], str]] = {
         "x": ((n,), "f"),
-        "counts": ((7,), "i"),
+        "counts": ((8,), "i"),
         "numbers": ((4,), "f"),
         "runs": ((None, 7), "f"),
         "history": ((None, 7), "f"),
@@ -116,17 +144,24 @@ def restored(path: Path, stopped: str, arrays: Arrays, settings: Settings) -> Le
         "center": ((n,), "f"),
         "factor": ((n,), "f"),
     }
-    if "runs" not in arrays or len(arrays["runs"]) > evaluations:
+    if "runs" not in arrays or not 0 <= best_run <= len(arrays["runs"]) <= evaluations:
         raise ValueError(f"{path} is damaged: it has no runs.")
     search = settings.search_of(plan, len(arrays["runs"]))
-    for place, (shape, dtype) in enumerate(turn_shapes(search)):
-        expected[f"state.{place}"] = (shape, np.dtype(dtype).kind)
+    kept = best_run < len(arrays["runs"])
+    shapes = turn_shapes(search)
+    for place, (shape, dtype) in enumerate(shapes):
+        for name in ("state", "best") if kept else ("state",):
+            expected[f"{name}.{place}"] = (shape, np.dtype(dtype).kind)
+    if kept:
+        expected |= {"best.center": ((n,), "f"), "best.factor": ((n,), "f")}
     check_arrays(path, arrays, expected)
     for name, array in arrays.items():
         if name not in ("history", "runs", "numbers") and not np.isfinite(array).all():
             raise ValueError(f"{path} is damaged: {name} has entries that are not finite.")
-    rules = arrays["runs"][:, -1]
-    if not np.isin(rules, np.arange(len(RULES))).all() or np.isnan(arrays["history"]).any():
+    told, ended = arrays["history"], arrays["runs"]
+    finite = np.isfinite(ended[:, :5]).all() and np.isfinite(told[:, [0, 5, 6]]).all() and not np.isnan(told).any()
+    known = np.isin(ended[:, 6], np.arange(len(RULES))).all() and np.isin(told[:, 6], np.arange(len(ended) + 1)).all()
+    if not (finite and known):
         raise ValueError(f"{path} is damaged: its history is not that of a run.")
     runs = [
         Run(int(row[0]), row[1], bool(row[2]), int(row[3]), int(row[4]), row[5], RULES[int(row[6])])
@@ -134,7 +169,7 @@ def restored(path: Path, stopped: str, arrays: Arrays, settings: Settings) -> Le
     ]
     history = [tuple(row) for row in arrays["history"].tolist()]
     own = [row for row in history if row[-1] == len(runs)]
-    leaves = tuple(arrays[f"state.{place}"] for place in range(len(arrays) - 10))
+    leaves, best = (tuple(arrays.get(f"{name}.{place}") for place in range(len(shapes))) for name in ("state", "best"))
     turn = Turn(leaves, arrays["points"], arrays["mean"], arrays["spread"], condition)
     return Ledger(
         x=arrays["x"],
@@ -142,6 +177,8 @@ def restored(path: Path, stopped: str, arrays: Arrays, settings: Settings) -> Le
         evaluations=evaluations,
         failed=failed,
         stopped=stopped,
+        best_run=best_run,
+        best_end=End(best, Stretch(arrays["best.center"], arrays["best.factor"])) if kept else None,
         runs=runs,
         history=history,
         plan=plan,

@@ -15,7 +15,7 @@ from kullback.search._engine import advanced, begun, distribution_of
 from kullback.search._ledger import RULES, Ledger, restored
 from kullback.search._noise import again, next_repeats, rank_change
 from kullback.search._objective import Objective
-from kullback.search._restarts import next_plan
+from kullback.search._restarts import Plan, next_plan
 from kullback.search._result import made_result
 from kullback.search._settings import Settings
 from kullback.search._stopping import run_over
@@ -117,7 +117,7 @@ class Loop:
                 ledger.stopped = "target"
         elif ordered[0] < ledger.value:
             place = int(np.nanargmin(values))
-            ledger.x, ledger.value = x[place].copy(), float(values[place])
+            ledger.find(x[place], float(values[place]))
         look = ledger.note(turn, ordered, self._objective.evaluations)
         if settings.whole.any():
             ledger.stretch = ledger.stretch.kept_alive(turn.mean, turn.spread, settings.whole, len(turn.points))
@@ -127,10 +127,10 @@ class Loop:
         rule = run_over(look, settings.scale * ledger.plan.shrink, settings.whole, tolerance)
         if ledger.plan.limit and ledger.evaluations - ledger.began >= ledger.plan.limit:
             rule = rule or "limit"
-        if self._called_off():
-            ledger.stopped = "callback"
-        elif rule is not None and not ledger.value <= settings.target and not ledger.stopped:
+        if rule is not None and not ledger.value <= settings.target and not ledger.stopped:
             self._end_run(rule)
+        if self._called_off() and not ledger.stopped:
+            ledger.stopped = "callback"
 
     def _values(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Return the values of points, and how often the next ones are to be evaluated."""
@@ -156,7 +156,7 @@ class Loop:
             ledger.stopped = rule
             return
         self._settle()
-        ledger.runs.append(ledger.current(rule))
+        ledger.end(rule)
         self._begin()
 
     def _settle(self) -> None:
@@ -167,8 +167,7 @@ class Loop:
             x = settings.seen(ledger.stretch.applied(ledger.turn.mean[None]))
             value = float(self._average(x, times)[0])
             ledger.evaluations, ledger.failed = self._objective.evaluations, self._objective.failed
-            if value < ledger.value:
-                ledger.x, ledger.value = x[0], value
+            ledger.find(x[0], value)
 
     def _best(self) -> tuple[NDArray[np.float64], float]:
         """Return the best so far: with noise, the mean, and the median of the last values."""
@@ -223,6 +222,10 @@ class Loop:
         ledger, objective = self._ledger, self._objective
         assert ledger.search is not None
         assert ledger.turn is not None
+        search, leaves, stretch = ledger.search, ledger.turn.leaves, ledger.stretch
+        if ledger.best_run < len(ledger.runs) and ledger.best_end is not None:
+            search = self._settings.search_of(Plan(*ledger.runs[ledger.best_run][:4]), ledger.best_run)
+            leaves, stretch = ledger.best_end
         return made_result(
             x=ledger.x,
             value=ledger.value,
@@ -230,7 +233,7 @@ class Loop:
             history=ledger.table(),
             runs=[*ledger.runs, *([ledger.current(ledger.stopped)] if ledger.best else [])],
             target=self._settings.target,
-            distribution=distribution_of(ledger.search, ledger.turn, ledger.stretch),
+            distribution=distribution_of(search, leaves, stretch),
             evaluations=ledger.evaluations,
             failed=ledger.failed,
             reason=objective.last_failure,

@@ -70,7 +70,8 @@ def minimize(
     - `stopped`: which rule has ended it; `restarts` and `runs`: how many, and each of them; `nfailed`: evaluations that
       failed
     - `history`: a number for each population: `evaluations`, `best`, `median`, `spread`, `condition`, `repeats`, `run`
-    - `distribution`: the last distribution of the points. With `bounds`, of the free ones that are folded into them.
+    - `distribution`: that of the points, at the end of the run that has found `x`. With `bounds`, of the free ones that
+      are folded into them.
 
     >>> result = minimize(lambda x: (x[0] - 1) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2, [-1.0, 1.0], target=1e-9)
     >>> result.stopped, result.x.round(3).tolist()
