@@ -3,6 +3,7 @@
 import argparse
 
 from benchmarks import (
+    binary,
     black_box,
     cold_start,
     combination,
@@ -35,6 +36,7 @@ COMPARISONS = {
         scaling,
         search_cost,
         black_box,
+        binary,
     )
 }
 

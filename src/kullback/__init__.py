@@ -41,7 +41,7 @@ _NAMES = (
     "load",
     "relative_entropy",
 )
-_SEARCHES = ("minimize",)
+_SEARCHES = ("minimize", "minimize_binary")
 
 __all__ = ["__version__", *_NAMES, *_SEARCHES, *_ROOMS]  # pyright: ignore
 

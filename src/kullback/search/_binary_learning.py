@@ -16,25 +16,32 @@ MOST = 3_000
 
 
 class Learning:
-    """The pairs of a search, of those evaluated so far."""
+    """The pairs found so far. They stay: the first points, which are spread widely, tell most of them."""
 
     def __init__(self, n: int):
         self._n = n
+        self._found: set[tuple[int, int]] = set()
         self._next = max(FIRST * n, 20)
 
     def due(self, archive: Archive) -> bool:
         """Say whether there are enough new points to look again."""
         return archive.evaluations >= self._next
 
+    def begun(self, search: MarkovSpins) -> MarkovSpins:
+        """Return the search with the pairs found so far."""
+        pairs = filled_up(np.array(sorted(self._found), dtype=np.int64).reshape(-1, 2), self._n)
+        return MarkovSpins(self._n, pairs, search.population, search.rate)
+
     def learned(self, archive: Archive, search: MarkovSpins, state: MarkovState) -> tuple[MarkovSpins, MarkovState]:
         """Return the search with the pairs that matter, and its state: couplings of pairs that stay are kept."""
         self._next = int(FACTOR * archive.evaluations)
         points, values = archive.points, archive.values
         taken = np.unique(np.linspace(0, len(values) - 1, MOST).astype(int))
-        pairs = filled_up(learned_pairs(points[taken], values[taken]), self._n)
-        if np.array_equal(pairs, search.pairs):
+        found = learned_pairs(points[taken], values[taken], self._found)
+        self._found = {(i, j) for i, j in found.tolist()}
+        again = self.begun(search)
+        if np.array_equal(again.pairs, search.pairs):
             return search, state
-        again = MarkovSpins(self._n, pairs, search.population, search.rate)
         with jax.enable_x64(True):
             return again, _carried(search, state, again)
 

@@ -57,6 +57,7 @@ class BinaryLoop:
         self._x, self._value = np.ones(settings.n), np.inf
         self._history: list[tuple[float, ...]] = []
         self._runs: list[Run] = []
+        self._learning = Learning(settings.n) if settings.learning else None
         self._stopped = ""
 
     def run(self) -> OptimizeResult:
@@ -83,8 +84,9 @@ class BinaryLoop:
         """Begin the next run, with twice the population of the one before."""
         settings, number = self._settings, len(self._runs)
         self._search = settings.search(settings.population * 2**number)
-        self._learning = Learning(settings.n) if settings.learning else None
         self._began, self._level, self._stale, self._best = self._archive.evaluations, 0, 0, np.inf
+        if self._learning is not None:
+            self._search = self._learning.begun(self._search)
         self._points, self._state, self._spread = _begun(self._search, settings.seed, number)
 
     def _over(self) -> bool:

@@ -1,5 +1,7 @@
 """Which pairs of spins matter to f: a sparse regression on the points that were evaluated."""
 
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
@@ -9,8 +11,12 @@ from scipy.stats import rankdata
 ROUNDS = 40
 
 
-def learned_pairs(points: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
+def learned_pairs(
+    points: NDArray[np.float64], values: NDArray[np.float64], known: Collection[tuple[int, int]] = ()
+) -> NDArray[np.int64]:
     """Return the pairs (i, j), i < j, whose products x_i x_j tell of f what singles and the other pairs do not.
+
+    Those that are `known` are among them.
 
     The normal scores of the values are fitted by least squares with all x_i and the pairs found so far. For a product
     that does not matter, the correlation of N residuals with it is near N(0, 1/N), and the largest of K such near
@@ -36,8 +42,9 @@ def learned_pairs(points: NDArray[np.float64], values: NDArray[np.float64]) -> N
     variances = 1 - np.square(means.astype(float))
     scales = np.sqrt(np.where(variances > 1e-6, variances, np.inf))
     surprise = np.sqrt(2 * np.log(len(first)))
-    chosen = np.zeros(0, np.int64)
-    residual, _ = _regression(singles, target, n)
+    stays = np.array([pair in known for pair in zip(first.tolist(), second.tolist(), strict=True)])
+    chosen = np.flatnonzero(stays)
+    residual, _ = _regression(_joined(singles, products, chosen), target, n)
     for _ in range(ROUNDS):
         deviation = np.std(residual)
         correlation = np.abs(residual.astype(np.float32) @ products) / scales
@@ -50,12 +57,13 @@ def learned_pairs(points: NDArray[np.float64], values: NDArray[np.float64]) -> N
             break
         chosen = np.concatenate([chosen, added])
         residual, errors_away = _regression(_joined(singles, products, chosen), target, n)
-        chosen = chosen[errors_away > 1.5]
+        chosen = chosen[(errors_away > 1.5) | stays[chosen]]
     while len(chosen):
         _, errors_away = _regression(_joined(singles, products, chosen), target, n)
-        if (errors_away > surprise + 1).all():
+        sure = (errors_away > surprise + 1) | stays[chosen]
+        chosen = chosen[sure]
+        if sure.all():
             break
-        chosen = chosen[errors_away > surprise + 1]
     chosen = np.sort(chosen)
     return np.stack([first[chosen], second[chosen]], axis=1)
 
