@@ -2,9 +2,11 @@
 
 import warnings
 
+import jax
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
 import kullback
@@ -38,6 +40,24 @@ def test_from_a_common_start_four_machines_are_as_good_as_one():
     together = kullback.combine([GaussianMixture(6, **start).fit(data[i::4]) for i in range(4)])
     assert together.n_points_seen_ == len(data)
     assert together.score(data) > everything.score(data) - 0.02
+
+
+def test_fits_that_differ_by_chance_only_are_averaged_though_their_components_are_far_apart():
+    """Digits on 4 axes, 599 at each of three sites: components are up to some nats from each other, by chance."""
+    X = PCA(4, random_state=0).fit_transform(load_digits().data)
+    X = np.random.default_rng(2).permutation(X)
+    start = GaussianMixture(8, random_state=2, max_iter=0).fit(X[:300])
+    given = {f"{name}_init": getattr(start, f"{name}_") for name in ("weights", "means", "precisions")}
+    fits = [GaussianMixture(8, max_iter=30, **given).fit(site) for site in np.array_split(X, 3)]
+    assert kullback.combine(fits).score(X) > max(fit.score(X) for fit in fits) + 0.04
+    with jax.enable_x64(True):
+        far = [fit.to_model() for fit in fits]
+        apart = [float(np.max(both_ways(far[0].components, one.aligned_to(far[0]).components))) for one in far[1:]]
+    assert max(apart) > 1
+
+
+def both_ways(a, b):
+    return np.asarray(a.relative_entropy(b)) + np.asarray(b.relative_entropy(a))
 
 
 def test_from_their_own_starts_four_machines_are_as_good_as_the_best_of_them():

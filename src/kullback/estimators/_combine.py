@@ -18,6 +18,9 @@ _DRAWS = 10_000
 _STARTS = 4
 #: Components nearer than this, in nats, are the same component.
 _NEAR = 0.5
+#: Two models that were fitted to n points of the same data are about p/2n nats apart, p parameters each. Up to so many
+#: times p/n a model may be a draw from the average of all; other local optima are ten times as far.
+_BY_CHANCE = 2.0
 #: A model that moves by less than this, in nats, when it learns from another's points could have been fitted to them.
 _STAYS = 0.25
 
@@ -33,6 +36,9 @@ def combine(
 
     Weights default to the number of points each has seen; models count equally. With `align`, hidden labels are lined
     up first, so that the order in which a fit has numbered them makes no difference.
+
+    Fits that are no further from the nearest model than their numbers of points and parameters make likely are taken for
+    fits of the same optimum, and that model is returned.
 
     Fits from different starts end in different local optima, and then no matching of mixtures one to one is good: two
     clusters that one fit holds in one component blur what the others tell apart. If there is an input from which all
@@ -60,7 +66,9 @@ def combine(
         _check_same_shapes(models, n_components)
         # models with time speak of sequences as long as those they have seen
         like = [one._extent() for one in fitted] if hasattr(fitted[0], "_extent") else None
-        nearest = jax.tree.map(np.asarray, _nearest(models, weights, align, n_components, random_state, like))
+        chance = [_by_chance(one) for one in fitted] if estimators else None
+        found = _nearest(models, weights, align, n_components, random_state, like, chance)
+        nearest = jax.tree.map(np.asarray, found)
     if not estimators:
         return nearest
     result = clone(fitted[0])
@@ -85,21 +93,37 @@ def _seen(estimator: Any, name: str) -> float:
     return getattr(estimator, name, 0)
 
 
+def _by_chance(estimator: Any) -> float:
+    """Return how far, in nats, a fit may be from the truth for no other reason than the number of its points."""
+    points = _seen(estimator, "n_points_seen_")
+    return _BY_CHANCE * estimator._n_parameters() / points if points > 0 else 0.0
+
+
 def _nearest(
-    models: list[Any], weights: Any, align: bool, n_components: int | None, random_state: Any, like: Any
+    models: list[Any],
+    weights: Any,
+    align: bool,
+    n_components: int | None,
+    random_state: Any,
+    like: Any,
+    chance: list[float] | None,
 ) -> Any:
     if not isinstance(models[0], Mixture) or not align:
         if n_components is not None and not isinstance(models[0], Mixture):
             raise ValueError(f"n_components is for mixtures: a {type(models[0]).__name__} keeps its own number.")
         return learning.combine(models, weights, align, like)
     alpha = np.asarray(learning.shares(weights, len(models)))
-    models, alpha = [model for model, a in zip(models, alpha, strict=True) if a > 0], alpha[alpha > 0]
+    counted = np.flatnonzero(alpha > 0)
+    models, alpha = [models[place] for place in counted], alpha[counted]
     few = len(models[0].weights) if n_components is None else n_components
     random = check_random_state(random_state)
     if all(len(model.weights) == few for model in models):
         lined_up = [model.aligned_to(models[0]) for model in models]
+        average = learning.combine(lined_up, alpha, align=False)
         if few == 1 or _all_near(lined_up):
-            return learning.combine(lined_up, alpha, align=False)
+            return average
+        if chance is not None and _all_by_chance(models, average, [chance[place] for place in counted]):
+            return average
         stand_in = _stand_in(models, random)
         if stand_in is not None:
             return agreeing(models, alpha, stand_in, _NEAR)
@@ -109,6 +133,15 @@ def _nearest(
 def _all_near(models: list[Mixture]) -> bool:
     both = _both_ways(models[0].components, jax.tree.map(lambda *leaves: np.stack(leaves), *models).components)
     return bool(np.max(both) < _NEAR)
+
+
+def _all_by_chance(models: list[Mixture], average: Any, chance: list[float]) -> bool:
+    """Whether each model is as near to the average as a fit to points of the average would be."""
+    for place, (model, most) in enumerate(zip(models, chance, strict=True)):
+        points = Batch(np.asarray(model.sample(jax.random.key(place), (_DRAWS,))))
+        if not float(_score(model, points) - _score(average, points)) < most:
+            return False
+    return True
 
 
 @jax.jit
