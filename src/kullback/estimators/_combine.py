@@ -37,8 +37,8 @@ def combine(
     Weights default to the number of points each has seen; models count equally. With `align`, hidden labels are lined
     up first, so that the order in which a fit has numbered them makes no difference.
 
-    Fits that are no further from the nearest model than their numbers of points and parameters make likely are taken for
-    fits of the same optimum, and that model is returned.
+    Fits that are no further from the nearest model than their numbers of points and parameters make likely are taken
+    for fits of the same optimum, and that model is returned.
 
     Fits from different starts end in different local optima, and then no matching of mixtures one to one is good: two
     clusters that one fit holds in one component blur what the others tell apart. If there is an input from which all
