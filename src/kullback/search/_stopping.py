@@ -12,7 +12,7 @@ SENTENCES = {
     "small steps": "the steps have become too small to matter",
     "condition": "the covariance has become too narrow for its numbers",
     "stagnation": "the values have not improved for long",
-    "failed": "f has no value at any point of three populations",
+    "failed": "three populations have no point at which f has a value",
     "limit": "a short run has spent its share of evaluations",
     "target": "the target was reached",
     "budget": "the budget of evaluations is spent",
