@@ -1,8 +1,8 @@
 """Spins: random pairwise energies whose minimum is known, a planar glass and cuts of graphs, against annealing.
 
-Each evaluation is one value of f, of a whole point; for simulated annealing that is one flip. It has the best of several
-geometric schedules, chosen for the very energies it is compared on. `minimize_binary` is told the pairs, and with "auto"
-it is not.
+Each evaluation is one value of f, of a whole point; for simulated annealing that is one flip. It has the best of
+several geometric schedules, chosen for the very energies it is compared on. `minimize_binary` is told the pairs, and
+with "auto" it is not.
 """
 
 import itertools

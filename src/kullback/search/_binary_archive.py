@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kullback.search._checkpoint import check_arrays, read_run, write_run
+from kullback.search._checkpoint import Arrays, check_arrays, read_run, write_run
 from kullback.search._objective import Objective
 
 
@@ -80,7 +80,7 @@ class Archive:
 
     def write(self, path: Path, settings: dict[str, Any]) -> None:
         """Write all points and values, with what was asked for."""
-        arrays = {"points": np.array(self._points, dtype=np.int8).reshape(-1, self._n), "values": self.values}
+        arrays: Arrays = {"points": np.array(self._points, dtype=np.int8).reshape(-1, self._n), "values": self.values}
         write_run(path, {"settings": settings}, arrays)
 
     def read(self, path: Path, settings: dict[str, Any]) -> None:

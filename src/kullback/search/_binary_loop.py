@@ -15,6 +15,7 @@ from kullback.search._binary_archive import Archive
 from kullback.search._binary_learning import Learning
 from kullback.search._binary_markov import MarkovSpins
 from kullback.search._binary_method import BinaryMethod
+from kullback.search._engine import IN_A_HURRY
 from kullback.search._restarts import Run
 from kullback.search._result import History, made_result
 from kullback.search._stopping import CONVERGED, SENTENCES, is_level
@@ -28,7 +29,7 @@ EXHAUSTED = "exhausted"
 
 
 class BinarySettings(NamedTuple):
-    """What a minimization was asked to do, after it was checked. `search` makes the search of a run, given its population."""
+    """What a minimization was asked to do, once checked. `search` makes the search of a run by its population."""
 
     n: int
     search: Callable[[int], BinaryMethod]
@@ -86,6 +87,7 @@ class BinaryLoop:
         self._search = settings.search(settings.population * 2**number)
         self._began, self._level, self._stale, self._best = self._archive.evaluations, 0, 0, np.inf
         if self._learning is not None:
+            assert isinstance(self._search, MarkovSpins)
             self._search = self._learning.begun(self._search)
         self._points, self._state, self._spread = _begun(self._search, settings.seed, number)
 
@@ -172,8 +174,16 @@ class BinaryLoop:
 
     def _result(self) -> OptimizeResult:
         columns = np.array(self._history, dtype=float).reshape(-1, 7).T
-        whole = (0, 5, 6)
-        history = History(*(col.astype(np.int64) if place in whole else col for place, col in enumerate(columns)))
+        evaluations, best, median, spread, condition, repeats, run = columns
+        history = History(
+            evaluations.astype(np.int64),
+            best,
+            median,
+            spread,
+            condition,
+            repeats.astype(np.int64),
+            run.astype(np.int64),
+        )
         rule = CONVERGED[0] if self._stopped == EXHAUSTED else self._stopped
         with jax.enable_x64(True):
             distribution = self._search.distribution(self._state)
@@ -195,34 +205,35 @@ class BinaryLoop:
         return result
 
 
-def _begun(search: BinaryMethod, seed: int, run: int) -> tuple[NDArray[np.float64], Any, NDArray[np.float64]]:
+Population = tuple[NDArray[np.float64], Any, NDArray[np.float64]]
+
+
+def _begun(search: BinaryMethod, seed: int, run: int) -> Population:
     """Return the first population of a run, the state, and the spread."""
     with jax.enable_x64(True):
         key = jax.random.key(0)
         for part in (seed & 0xFFFFFFFF, seed >> 32, run):
             key = jax.random.fold_in(key, np.uint32(part))
-        return _seen(*_first(search, key))
+        return _population(search, search.init(key))
 
 
-def _advanced(
-    search: BinaryMethod, state: Any, points: NDArray[np.float64], values: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], Any, NDArray[np.float64]]:
+def _advanced(search: BinaryMethod, state: Any, points: NDArray[np.float64], values: NDArray[np.float64]) -> Population:
     """Tell the values of points, and return the next population, the state, and the spread."""
     with jax.enable_x64(True):
-        return _seen(*_next(search, state, points, values))
+        return _population(search, _told(search, state, points, values))
 
 
-def _seen(points: Any, state: Any, spread: Any) -> tuple[NDArray[np.float64], Any, NDArray[np.float64]]:
+def _population(search: BinaryMethod, state: Any) -> Population:
+    points, state, spread = _asked(search, state)
     return np.asarray(points), state, np.asarray(spread)
 
 
-@jax.jit
-def _first(search: BinaryMethod, key: Any) -> Any:
-    points, state = search.ask(search.init(key))
-    return points, state, search.spread(state)
+@jax.jit(compiler_options=IN_A_HURRY)
+def _told(search: BinaryMethod, state: Any, points: Any, values: Any) -> Any:
+    return search.tell(state, points, values)
 
 
-@jax.jit
-def _next(search: BinaryMethod, state: Any, points: Any, values: Any) -> Any:
-    points, state = search.ask(search.tell(state, points, values))
+@jax.jit(compiler_options=IN_A_HURRY)
+def _asked(search: BinaryMethod, state: Any) -> Any:
+    points, state = search.ask(state)
     return points, state, search.spread(state)

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jax.scipy.linalg as jsl
 import numpy as np
+from jax.scipy.sparse.linalg import cg
 from jaxtyping import Array, Float, Int
 
 from kullback.families import Ising, Numeric
@@ -20,12 +20,12 @@ from kullback.search._method import checked_population
 DAMPING = 0.01
 #: Sweeps of Gibbs sampling from one population to the next.
 SWEEPS = 10
-#: The longest window of points, for the time of a solve.
-LONGEST = 1024
+#: The longest window of points, for the time of a solve, and the most steps of conjugate gradients in it.
+LONGEST, STEPS = 2048, 100
 
 
 class MarkovState(NamedTuple):
-    """Natural coordinates and the last slopes, the chains, the last points, their values, how many they are, and a key."""
+    """Natural coordinates, the last slopes, chains, the last points, their values, how many they are, and a key."""
 
     natural: Float[Array, " d"]
     slopes: Float[Array, " d"]
@@ -37,14 +37,15 @@ class MarkovState(NamedTuple):
 
 
 class MarkovSpins(BinaryMethod):
-    """p(x) ∝ exp(Σ θ_i x_i + Σ θ_ij x_i x_j), a Markov random field, and steps along −∇̃E_p[u], u the utility of a point.
+    """p(x) ∝ exp(Σ θ_i x_i + Σ θ_ij x_i x_j), a Markov random field, and steps along −∇̃E_p[u], u the utility.
 
     θ ← θ − rate·Cov(T, T)⁻¹Cov(u, T) / σ, where T = (x_i), (x_i x_j) and σ is the standard deviation of u in the
     population. The step is the slope of the least-squares fit of u by T, so it has no error where u is in the span of
     T, as a pairwise energy is, whichever points it is fitted to: a window of the last points is used, twice as many as
-    there are statistics. It is damped: (Cov + λI)⁻¹, in the space of statistics or that of points, whichever is
-    smaller. As σ is that of u, the step has length rate·R in the Fisher metric if the fit explains a share R² of the
-    variance. The u are normal scores of the order.
+    there are statistics. It is damped: (Cov + λI)⁻¹, so that fewer points than statistics do. As σ is that of u, the
+    step has length rate·R in the Fisher metric if the fit explains a share R² of the variance. It is shortened by how
+    well the slopes before have foretold the new values, their correlation: where they say nothing, p stays. The u are
+    normal scores of the order.
 
     Points are drawn by Gibbs sampling, from chains that go on from one population to the next: p moves little, so they
     are near it all the time.
@@ -58,8 +59,10 @@ class MarkovSpins(BinaryMethod):
     fields (2007).
 
     >>> search = MarkovSpins(3, [(0, 1), (1, 2)], population=20)
-    >>> points, state = search.ask(search.init(jax.random.key(0)))
-    >>> state = search.tell(state, points, points[:, 0] * points[:, 1])
+    >>> state = search.init(jax.random.key(0))
+    >>> for _ in range(2):  # the slopes of the first are tried on the second
+    ...     points, state = search.ask(state)
+    ...     state = search.tell(state, points, points[:, 0] * points[:, 1])
     >>> (state.natural.round(1) + 0.0).tolist()  # the first two are to differ
     [0.0, 0.0, 0.0, -1.0, 0.0]
     """
@@ -108,7 +111,7 @@ class MarkovSpins(BinaryMethod):
         there = jnp.arange(self.window) < filled
         utilities = normal_scores(values, there)
         statistics = pair_statistics(points, jnp.asarray(self.pairs))
-        slopes = damped_slopes(statistics, utilities, there / filled.astype(theta.dtype))
+        slopes = damped_slopes(statistics, utilities, there / filled.astype(theta.dtype), state.slopes)
         length = self.rate * _skill(statistics[:m] @ state.slopes, utilities[:m])
         deviation = jnp.std(utilities[:m])
         # a population of equal values has nothing to say
@@ -135,19 +138,23 @@ def damped_slopes(
     statistics: Float[Array, "m d"],
     utilities: Float[Array, " m"],
     weights: Float[Array, " m"],
+    start: Float[Array, " d"],
     damping: float = DAMPING,
+    tolerance: float = 1e-3,
 ) -> Float[Array, " d"]:
     """Return (Cov(T, T) + λI)⁻¹Cov(T, u), with covariances under `weights` that sum to 1.
 
-    With fewer points than statistics as Tᵀ(TTᵀ + λI)⁻¹u, T and u centered, which is the same.
+    By conjugate gradients, from `start`: each step takes two products with T, and neither a matrix of statistics by
+    statistics nor one of points by points is made. Steps end when the error is below a share `tolerance` of Cov(T, u).
     """
     root = jnp.sqrt(weights)
     centered = (statistics - weights @ statistics) * root[:, None]
     target = (utilities - weights @ utilities) * root
-    m, d = statistics.shape
-    # Cholesky of the smaller of the two
-    if d <= m:
-        gram = centered.T @ centered + damping * jnp.eye(d, dtype=centered.dtype)
-        return jsl.cho_solve(jsl.cho_factor(gram), centered.T @ target)
-    gram = centered @ centered.T + damping * jnp.eye(m, dtype=centered.dtype)
-    return centered.T @ jsl.cho_solve(jsl.cho_factor(gram), target)
+    solution, _ = cg(
+        lambda slopes: (centered @ slopes) @ centered + damping * slopes,
+        target @ centered,
+        start,
+        tol=tolerance,
+        maxiter=STEPS,
+    )
+    return solution

@@ -26,7 +26,7 @@ def shared_weights(values: Float[Array, " m"], weights: NDArray[np.float64]) -> 
 
 
 def normal_scores(values: Float[Array, " m"], there: Bool[Array, " m"]) -> Float[Array, " m"]:
-    """Return Φ⁻¹((rank − ½)/m) with Φ the normal distribution, equal values share their mean rank; 0 for what is not there.
+    """Return Φ⁻¹((rank − ½)/m), Φ the normal distribution; 0 for what is not there. Equal values share their mean rank.
 
     Values that are spread as those of a normal distribution come back as they were, up to their mean and scale: sums of
     many terms, as energies are, stay sums.
