@@ -45,7 +45,7 @@ def test_independent_spins_may_end_in_a_local_minimum_and_the_field_does_not():
     assert flow(seed_energy, 2, [(0, 1)], [*near_local, 0.0], until=3).tolist() == [1, -1]  # −4
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_flow_reaches_the_minimum_if_statistics_span_f(seed):
     n, rng = 5, np.random.default_rng(seed)
     pairs = np.stack(np.triu_indices(n, 1), axis=1)

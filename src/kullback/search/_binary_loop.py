@@ -18,7 +18,7 @@ from kullback.search._binary_method import BinaryMethod
 from kullback.search._engine import IN_A_HURRY
 from kullback.search._restarts import Run
 from kullback.search._result import History, made_result
-from kullback.search._stopping import CONVERGED, SENTENCES, is_level
+from kullback.search._stopping import CONVERGED, FAILURES, SENTENCES, is_level
 
 #: Seconds between two checkpoints.
 PAUSE = 10.0
@@ -85,7 +85,8 @@ class BinaryLoop:
         """Begin the next run, with twice the population of the one before."""
         settings, number = self._settings, len(self._runs)
         self._search = settings.search(settings.population * 2**number)
-        self._began, self._level, self._stale, self._best = self._archive.evaluations, 0, 0, np.inf
+        self._began, self._best = self._archive.evaluations, np.inf
+        self._level = self._stale = self._blank = 0
         if self._learning is not None:
             assert isinstance(self._search, MarkovSpins)
             self._search = self._learning.begun(self._search)
@@ -116,10 +117,11 @@ class BinaryLoop:
         self._best = min(self._best, float(ordered[0]))
         self._stale = self._stale + 1 if archive.evaluations == before else 0
         self._level = self._level + 1 if is_level(ordered) else 0
+        self._blank = self._blank + 1 if ordered[0] == np.inf else 0
         self._note(ordered)
         if self._called_off():
             self._stopped = "callback"
-        elif ordered[0] == np.inf:
+        elif self._blank >= FAILURES:
             self._end_run("failed")
         elif self._level >= LEVEL or self._stale >= STALE:
             self._end_run("flat")
