@@ -92,7 +92,7 @@ def test_fewer_points_than_statistics_are_solved_as_by_the_dual():
 def test_a_population_without_an_order_leaves_the_distribution():
     search = MarkovSpins(4, [(0, 1)], population=10)
     with jax.enable_x64(True):
-        points, state = search.ask(search.init(jax.random.key(0)))
+        state = search.init(jax.random.key(0))
         for values in (np.zeros(10), np.full(10, np.nan)):
-            after = search.tell(state._replace(slopes=jnp.ones(5)), points, values)
+            after = search.tell(state._replace(slopes=jnp.ones(5)), state.chains, values)
             assert np.array_equal(after.natural, state.natural)
