@@ -36,8 +36,8 @@ class Energy(NamedTuple):
 
 def run(full: bool = False) -> Iterator[Row | Figure]:
     """Count how often the minimum is found, and compare with annealing at equal evaluations."""
-    yield from _complete(200 if full else 20)
-    some = 20 if full else 3
+    yield from _complete(200 if full else 10)
+    some = 20 if full else 2
     for kind in ("±1", "Gaussian"):
         glasses = [glass(seed, kind) for seed in range(some)]
         yield from _against_annealing(f"10 × 10 glass, {kind} couplings, {some} of them", glasses, full)

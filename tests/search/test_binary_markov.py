@@ -96,3 +96,9 @@ def test_a_population_without_an_order_leaves_the_distribution():
         for values in (np.zeros(10), np.full(10, np.nan)):
             after = search.tell(state._replace(slopes=jnp.ones(5)), state.chains, values)
             assert np.array_equal(after.natural, state.natural)
+
+
+@pytest.mark.parametrize("pair", [(0, 4), (-1, 2), (1, 1)])
+def test_a_bad_pair_is_refused(pair):
+    with pytest.raises(ValueError, match=r"pairs\[1\] is .*: it must be two different spins in 0…3"):
+        MarkovSpins(4, [(0, 1), pair])

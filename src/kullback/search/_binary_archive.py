@@ -20,7 +20,7 @@ class Archive:
     def __init__(self, objective: Objective, n: int):
         self._objective, self._n = objective, n
         self._known: dict[bytes, float] = {}
-        self._place: dict[bytes, int] = {}
+        self._asked: set[bytes] = set()
         self._points: list[NDArray[np.int8]] = []
         self._values: list[float] = []
 
@@ -59,7 +59,7 @@ class Archive:
         seen: set[bytes] = set()
         rows = []
         for row, name in enumerate(_names(points)):
-            if name not in self._place and name not in seen:
+            if name not in self._asked and name not in seen:
                 seen.add(name)
                 rows.append(row)
         return np.array(rows, dtype=np.int64)
@@ -73,7 +73,7 @@ class Archive:
             answers = self._objective.values(points[unknown])
             self._known.update(zip((names[row] for row in unknown), answers.tolist(), strict=True))
         for row in fresh:
-            self._place[names[row]] = len(self._values)
+            self._asked.add(names[row])
             self._points.append(points[row].astype(np.int8))
             self._values.append(self._known[names[row]])
         return np.array([self._known[name] for name in names])

@@ -77,8 +77,15 @@ class MarkovSpins(BinaryMethod):
     def __init__(self, n: int, pairs: Any, population: int | None = None, rate: float | None = None):
         self.n = checked_spins(n)
         self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        filled_up = bool((self.pairs == n).any())
-        self.groups = single_groups(n) if filled_up else spin_groups(n, self.pairs)
+        none = (self.pairs == n).all(axis=1)
+        bad = ~none & ((self.pairs < 0) | (self.pairs >= n)).any(axis=1) | ~none & (
+            self.pairs[:, 0] == self.pairs[:, 1]
+        )
+        if bad.any():
+            place = int(np.argmax(bad))
+            pair = tuple(self.pairs[place].tolist())
+            raise ValueError(f"pairs[{place}] is {pair}: it must be two different spins in 0…{n - 1}.")
+        self.groups = single_groups(n) if none.any() else spin_groups(n, self.pairs)
         size = n + len(self.pairs)
         self.population = checked_population(population, max(50, size // 10))
         self.window = max(self.population, min(2 * size, LONGEST))
