@@ -13,7 +13,7 @@ import kullback
 from cli.helpers import BATCH, SIZE
 
 #: Batches of the first minute, and of all.
-FIRST, LAST = 500, 2500
+FIRST, LAST = 400, 2000
 
 
 def resident(process):

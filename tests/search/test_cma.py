@@ -18,10 +18,10 @@ def test_rates_and_updates_are_those_of_the_trusted_implementation():
     np.testing.assert_allclose(mine.weights, theirs.sp.weights, rtol=1e-12)
     np.testing.assert_allclose([mine.one, mine.many, mine.path], [theirs.sp.c1, theirs.sp.cmu, theirs.sp.cc])
     tell, f = jax.jit(lambda *told: search.tell(*told)), rotated_ellipsoid(n, 100.0)
-    # it starts from a matrix that is not quite the identity
+    # it starts from a matrix that is not quite the identity, and changes it in place
     first = (theirs.sm.C, theirs.sm.B, theirs.sm.D)
     state = search.init(jax.random.key(0))._replace(
-        **dict(zip(("covariance", "basis", "lengths"), map(jnp.asarray, first), strict=True))
+        **dict(zip(("covariance", "basis", "lengths"), map(jnp.array, first), strict=True))
     )
     assert mine.wait == 1
     for _ in range(5):

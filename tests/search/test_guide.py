@@ -17,11 +17,12 @@ def test_the_code_of_the_guide_runs(tmp_path, monkeypatch):
     for block in re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL):
         exec(block, found)
         seen.append(found["result"])
-    first, sparse, mixed = seen[:3]
+    first, sparse, mixed, _, _, resumed, _, ring = seen
     assert first.message == "The target was reached."
     assert sparse.success
     np.testing.assert_allclose(mixed.x, [3, 0, 0.3], atol=0.05)
-    assert found["result"].nfev > 800
+    assert resumed.nfev > 800
+    assert ring.fun == -12
     assert (tmp_path / "run.png").exists()
 
 
