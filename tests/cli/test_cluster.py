@@ -1,5 +1,11 @@
 """Fitting on workers: they read the data, and what is learned is what one machine learns."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 
@@ -97,3 +103,21 @@ def test_sequences_that_lie_in_two_blocks_are_put_together(run, address, tmp_pat
     run(*fit, "--save", "one.safetensors")
     run(*fit, "--scheduler", address, "--save", "two.safetensors")
     assert_same("one.safetensors", "two.safetensors")
+
+
+@pytest.mark.slow
+def test_an_interrupt_from_the_keyboard_reaches_all_processes_and_the_work_is_saved(tmp_path):
+    write_csv(tmp_path / "data.csv", rows_for("gaussian-mixture"))
+    words = ["fit", "gaussian-mixture", "data.csv", "--n-components", 2, "--random-state", 0, "--method", "em"]
+    words += ["--tol", 0, "--max-iter", 10_000_000, "--scheduler", "local:1", "--save", "model.safetensors"]
+    words += ["--checkpoint", "run.ckpt", "--checkpoint-every", 0]
+    command = [sys.executable, "-m", "kullback", *map(str, words)]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "run.ckpt").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "the model so far is in model.safetensors" in said
+    assert kullback.load(tmp_path / "model.safetensors").n_iter_ >= 1

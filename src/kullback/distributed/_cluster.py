@@ -25,6 +25,7 @@ def local_cluster(workers: int) -> Any:
             processes=True,
             dashboard_address=":0",
             env={"NPROC": "1"},  # JAX takes it for the number of cores when it starts
+            preload=["kullback.distributed._undisturbed"],
         )
 
 
