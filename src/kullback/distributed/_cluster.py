@@ -23,8 +23,9 @@ def local_cluster(workers: int) -> Any:
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=":0",
-            env={"NPROC": "1"},  # JAX takes it for the number of cores when it starts
+            dashboard_address=None,
+            # JAX takes the first for the number of cores when it starts; nobody looks at what a profiler would find
+            env={"NPROC": "1", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"},
             preload=["kullback.distributed._undisturbed"],
         )
 
