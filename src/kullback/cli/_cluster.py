@@ -133,7 +133,8 @@ def _laid_out(data: Input, at_once: bool, series: bool, stop: Stop) -> _Layout |
             here = piece.lengths.tolist()
             if piece.sequence[0] == last:
                 lengths[-1] += here.pop(0)
-            lengths, last = lengths + here, piece.sequence[-1]
+            lengths += here
+            last = piece.sequence[-1]
     if stop.asked:
         return None
     if series and at_once and blocks and not lengths:  # one series is one block

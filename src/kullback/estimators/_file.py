@@ -1,14 +1,13 @@
 """Fitted estimators as files: safetensors with a JSON header. Reading one runs no code."""
 
 import json
-import os
-import uuid
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kullback._whole_file import write_whole
 from kullback.estimators._columns import Shape
 from kullback.estimators._learning_curve import check_curve
 
@@ -18,7 +17,7 @@ _OF_DATA = ("attributes.waiting_", "attributes.waiting_inputs_", "attributes.lea
 
 
 def save_estimator(estimator: Any, path: str | Path) -> None:
-    """Write to a temporary file beside the goal, flush, then rename: a crash leaves the old file or the new one."""
+    """Write a fitted estimator, whole or not at all."""
     from safetensors.numpy import save
 
     import kullback
@@ -37,16 +36,7 @@ def save_estimator(estimator: Any, path: str | Path) -> None:
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is not a directory: there is no place for {path.name}.")
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_whole(path, content)
 
 
 def load_estimator(path: str | Path) -> Any:

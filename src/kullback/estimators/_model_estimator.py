@@ -17,7 +17,7 @@ from kullback.estimators._file import load_estimator, save_estimator
 from kullback.estimators._learning_curve import extended
 from kullback.estimators._progress import Progress
 from kullback.estimators._sound import check_sound
-from kullback.estimators._watch import Watch
+from kullback.estimators._watch import Nobody, Watch
 from kullback.learning import decaying_rate
 
 
@@ -54,7 +54,7 @@ class ModelEstimator(BaseEstimator):
 
     #: Attributes_ that are worked out of the others when they are asked for.
     _derived: ClassVar[tuple[str, ...]] = ()
-    _watch: Watch = Watch()
+    _watch: Watch = Nobody()
 
     # --- what a subclass says ---------------------------------------------------------------------------
 

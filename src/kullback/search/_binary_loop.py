@@ -17,7 +17,7 @@ from kullback.search._binary_markov import MarkovSpins
 from kullback.search._binary_method import BinaryMethod
 from kullback.search._engine import IN_A_HURRY
 from kullback.search._restarts import Run
-from kullback.search._result import History, made_result
+from kullback.search._result import History, called_off, made_result
 from kullback.search._stopping import CONVERGED, FAILURES, SENTENCES, is_level
 
 #: Seconds between two checkpoints.
@@ -158,17 +158,8 @@ class BinaryLoop:
     def _called_off(self) -> bool:
         if self._callback is None:
             return False
-        seen = OptimizeResult(
-            x=self._x.copy(),
-            fun=self._value,
-            nfev=self._archive.evaluations,
-            nit=len(self._history),
-            restarts=len(self._runs),
-        )
-        try:
-            return self._callback(seen) is True
-        except StopIteration:
-            return True
+        evaluations = self._archive.evaluations
+        return called_off(self._callback, self._x, self._value, evaluations, len(self._history), len(self._runs))
 
     def _write(self) -> None:
         if self._path is not None:

@@ -1,13 +1,13 @@
 """A run as a file: safetensors with a JSON header. Reading one runs no code."""
 
 import json
-import os
-import uuid
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kullback._whole_file import write_whole
 
 FORMAT = "kullback-search"
 
@@ -15,23 +15,14 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def write_run(path: Path, header: dict[str, Any], arrays: Arrays) -> None:
-    """Write to a temporary file beside the goal, flush, then rename: a crash leaves the old file or the new one."""
+    """Write a run, whole or not at all."""
     from safetensors.numpy import save
 
     content = save(
         {name: np.array(array, order="C") for name, array in arrays.items()},
         metadata={"format": FORMAT, "header": json.dumps(header)},
     )
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_whole(path, content)
 
 
 def read_run(path: Path) -> tuple[dict[str, Any], Arrays]:

@@ -16,7 +16,7 @@ from kullback.search._ledger import RULES, Ledger, restored
 from kullback.search._noise import again, next_repeats, rank_change
 from kullback.search._objective import Objective
 from kullback.search._restarts import Plan, next_plan
-from kullback.search._result import made_result
+from kullback.search._result import called_off, made_result
 from kullback.search._settings import Settings
 from kullback.search._stopping import run_over
 
@@ -181,17 +181,7 @@ class Loop:
             return False
         ledger = self._ledger
         x, value = self._best()
-        seen = OptimizeResult(
-            x=x.copy(),
-            fun=value,
-            nfev=ledger.evaluations,
-            nit=len(ledger.history),
-            restarts=len(ledger.runs),
-        )
-        try:
-            return self._callback(seen) is True
-        except StopIteration:
-            return True
+        return called_off(self._callback, x, value, ledger.evaluations, len(ledger.history), len(ledger.runs))
 
     def _write(self) -> None:
         if self._path is not None:

@@ -1,5 +1,6 @@
 """What a minimization has found, and its history."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,22 @@ class History(NamedTuple):
     condition: NDArray[np.float64]
     repeats: NDArray[np.int64]
     run: NDArray[np.int64]
+
+
+def called_off(
+    callback: Callable[[OptimizeResult], Any],
+    x: NDArray[np.float64],
+    value: float,
+    evaluations: int,
+    populations: int,
+    restarts: int,
+) -> bool:
+    """Show a person how far it is, and say whether that is enough: the answer is True, or StopIteration."""
+    seen = OptimizeResult(x=x.copy(), fun=value, nfev=evaluations, nit=populations, restarts=restarts)
+    try:
+        return callback(seen) is True
+    except StopIteration:
+        return True
 
 
 def made_result(
