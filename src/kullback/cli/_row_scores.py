@@ -8,6 +8,7 @@ import numpy as np
 from kullback.cli._roles import Piece
 from kullback.families import Batch
 from kullback.learning import sized_jit
+from kullback.runtime import computing
 
 #: Rows that are drawn from a model to see how likely its own rows are.
 _DRAWS = 10_000
@@ -46,7 +47,7 @@ class OfSeries:
         if self._carry is not None and (piece.sequence is None or piece.sequence[0] == self._last):
             data.first[0] = False
         self._last = None if piece.sequence is None else piece.sequence[-1]
-        with jax.enable_x64(True):
+        with computing():
             batch = data.batch(estimator._emissions(model))
             found, states, carry = _next_rows(model, batch, self._carry)
             self._carry = jax.tree.map(np.array, carry)

@@ -17,6 +17,7 @@ from kullback.estimators._rows import Rows, has_features
 from kullback.estimators._start import SEEN_BY_KMEANS
 from kullback.families import Frame, Gaussian
 from kullback.learning import Report, expected, merged, nearest
+from kullback.runtime import computing
 
 
 class Blocks:
@@ -128,7 +129,7 @@ def _said(question: _Question, place: int, table: Any, weight: Any) -> Any:
         rows = Rows(np.where(np.isnan(rows.X), question.fill, rows.X), rows.weight, rows.width)
     total: Any = None
     for _, batch in rows.placed(None if rows.missing else question.frame):
-        with jax.enable_x64(True):
+        with computing():
             found = expected(question.model, batch)
             total = jax.block_until_ready(found if total is None else merged(total, found))
     return jax.tree.map(np.asarray, total)
@@ -136,7 +137,7 @@ def _said(question: _Question, place: int, table: Any, weight: Any) -> Any:
 
 def summed(one: Any, other: Any) -> Any:
     """Return the statistics of both, with NumPy arrays."""
-    with jax.enable_x64(True):
+    with computing():
         return jax.tree.map(np.asarray, merged(one, other))
 
 

@@ -13,6 +13,7 @@ from kullback import estimators, learning
 from kullback.distributed._parts import Part, counted, parts_of
 from kullback.distributed._tree import shared
 from kullback.models import Mixture
+from kullback.runtime import computing
 
 #: What an estimator counts, of which a site knows its share.
 _COUNTS = ("n_points_seen_", "n_batches_seen_", "n_sequences_seen_")
@@ -160,7 +161,7 @@ class _Together:
 
 def _nearest(fitted: Sequence[Any], points: np.ndarray) -> Any:
     """Return the model nearest to several that come from one: a mixture's labels are lined up still."""
-    with jax.enable_x64(True):
+    with computing():
         models = [one.to_model() for one in fitted]
         like = [one._extent() for one in fitted] if hasattr(fitted[0], "_extent") else None
         nearest = learning.combine(models, points, align=not isinstance(models[0], Mixture), like=like)

@@ -15,6 +15,7 @@ from kullback.distributed._tree import reduced, shared
 from kullback.estimators._sequences import Sequences, check_lengths
 from kullback.estimators._start import SEEN_BY_KMEANS
 from kullback.learning import Report, expected, nearest
+from kullback.runtime import computing
 
 
 class SequenceBlocks:
@@ -248,7 +249,7 @@ def _said(
         data = estimator._sequences(table, lengths, weight, False, None if inputs is None else np.asarray(inputs))
     except ValueError as error:
         raise ValueError(f"In block {place} of X: {error}") from error
-    with jax.enable_x64(True):
+    with computing():
         return jax.tree.map(np.asarray, expected(model, data.batch(estimator._emissions(model))))
 
 

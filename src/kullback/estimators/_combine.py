@@ -12,6 +12,7 @@ from kullback import learning
 from kullback.families import Batch
 from kullback.geometry import relative_entropy
 from kullback.models import Mixture, agreeing, reduce, spread_out, unite
+from kullback.runtime import computing
 
 #: Points drawn from a mixture to stand for it, and starts of reductions besides the inputs.
 _DRAWS = 10_000
@@ -61,7 +62,7 @@ def combine(
     if weights is None and estimators:
         seen = [_seen(estimator, "n_points_seen_") for estimator in fitted]
         weights = seen if sum(seen) > 0 else None
-    with jax.enable_x64(True):
+    with computing():
         models = [model.to_model() if estimators else jax.tree.map(np.asarray, model) for model in fitted]
         _check_same_shapes(models, n_components)
         # models with time speak of sequences as long as those they have seen

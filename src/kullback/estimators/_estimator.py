@@ -18,6 +18,7 @@ from kullback.estimators._rows import Rows
 from kullback.estimators._stream import check_stream, enough_to_start
 from kullback.families import Batch
 from kullback.learning import em_step, sized_jit
+from kullback.runtime import computing
 
 
 class Estimator(DensityMixin, ModelEstimator):
@@ -90,7 +91,7 @@ class Estimator(DensityMixin, ModelEstimator):
         if len(rows) == 0:
             return self
         rate = self._rate_at(step, points, rows.mass)
-        with jax.enable_x64(True):
+        with computing():
             model = self._start(rows, check_random_state(self.random_state)) if first else self._current_model()
             # a prior is what was seen before the stream: it enters once
             model, log_likelihood = moved(model, rows, rate, getattr(self, "_prior", None) if first else None)
@@ -162,7 +163,7 @@ class Estimator(DensityMixin, ModelEstimator):
         if not rows.missing:
             return result
         for here, batch in rows.placed():
-            with jax.enable_x64(True):
+            with computing():
                 drawn = np.asarray(_impute(model, batch, jax.random.key(random.randint(2**31))))
             result[here] = np.where(np.isnan(result[here]), drawn[: here.stop - here.start], result[here])
         return result
@@ -218,10 +219,11 @@ class Estimator(DensityMixin, ModelEstimator):
         rows, model = self._asked(X, sample_weight, least=1)
         answers = []
         for here, batch in rows.placed():
-            with jax.enable_x64(True):
+            with computing():
                 answers.append(np.asarray(question(model, batch))[: here.stop - here.start])
         return rows, np.concatenate(answers)
 
+    @computing()
     def _asked(self, X: Any, sample_weight: Any = None, least: int = 0) -> tuple[Rows, Any]:
         """Return rows to answer for, and the model that answers."""
         check_is_fitted(self)
@@ -240,7 +242,7 @@ class Estimator(DensityMixin, ModelEstimator):
             raise ValueError(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
         random = check_random_state(self.random_state)
         size = 1 << (int(n_samples) - 1).bit_length()  # few sizes: few compiled functions
-        with jax.enable_x64(True):
+        with computing():
             drawn = draw(self.to_model(), jax.random.key(random.randint(2**31)), size)
             return jax.tree.map(lambda leaf: np.asarray(leaf)[:n_samples], drawn)
 

@@ -16,6 +16,7 @@ from kullback.estimators._model_estimator import check_kind
 from kullback.estimators._rows import Rows
 from kullback.families import Batch
 from kullback.learning import sized_jit
+from kullback.runtime import computing
 
 FACTOR_CONSTRAINTS: dict[str, list[Any]] = {
     "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -48,7 +49,7 @@ class FactorEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimat
 
     def get_covariance(self) -> np.ndarray:
         """Return the covariance of the columns: W Wᵀ and the noise."""
-        with jax.enable_x64(True):
+        with computing():
             return np.asarray(self.to_model().covariance)
 
     def get_precision(self) -> np.ndarray:
@@ -154,7 +155,7 @@ class ProbabilisticPCA(FactorEstimator):
         return models.ProbabilisticPCA(np.asarray(self.mean_, dtype=np.float64), loadings, noise)
 
     def _attributes(self, model: models.ProbabilisticPCA) -> dict[str, Any]:
-        with jax.enable_x64(True):
+        with computing():
             model = jax.tree.map(np.asarray, model.principal_axes())
         lengths = np.linalg.norm(model.loadings, axis=0)
         axes = np.asarray(model.loadings) / np.where(lengths > 0, lengths, 1)
@@ -225,7 +226,7 @@ class FactorAnalysis(FactorEstimator):
         return models.FactorAnalysis(mean, loadings, noise)
 
     def _attributes(self, model: models.FactorAnalysis) -> dict[str, Any]:
-        with jax.enable_x64(True):
+        with computing():
             model = jax.tree.map(np.asarray, model.principal_axes())
         return {"mean_": model.mean, "components_": np.asarray(model.loadings).T, "noise_variance_": model.noise}
 

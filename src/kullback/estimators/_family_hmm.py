@@ -36,6 +36,7 @@ from kullback.families import (
     Product,
 )
 from kullback.models import CompoundDirichlet, HiddenMarkovModel
+from kullback.runtime import computing
 
 
 class HMM(HiddenMarkovEstimator):
@@ -219,7 +220,7 @@ def _means(emissions: Any, k: int) -> np.ndarray:
             share = np.asarray(one.concentration) / np.sum(one.concentration, axis=-1, keepdims=True)
             mean = share * getattr(one, "trials", 1)
         case Ising():
-            with jax.enable_x64(True):
+            with computing():
                 mean = np.asarray(one.expectation)[:, : one.biases.shape[-1]]
         case _:
             mean = one.mean

@@ -12,6 +12,7 @@ from kullback.estimators._sequences import padded_steps
 from kullback.families import Batch
 from kullback.learning import sized_jit
 from kullback.models import HiddenMarkovModel
+from kullback.runtime import computing
 
 
 class StateForecast(NamedTuple):
@@ -81,7 +82,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
             if not ((state >= 0).all() and np.isclose(state.sum(), 1)):
                 raise ValueError(f"state is {state.tolist()}: it must hold probabilities that sum to 1.")
             data.first[0] = False
-        with jax.enable_x64(True):
+        with computing():
             found = _filter(model, data.batch(self._emissions(model)), state)
             return np.asarray(found)[: len(data)]
 
@@ -107,7 +108,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
         if not data.rows.missing:
             return result
         random = check_random_state(self.random_state if random_state is None else random_state)
-        with jax.enable_x64(True):
+        with computing():
             drawn = np.asarray(_impute(model, data.batch(), jax.random.key(random.randint(2**31))))[: len(data)]
         return np.where(np.isnan(result), drawn.reshape(result.shape), result)
 
@@ -125,7 +126,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
                 raise ValueError(f"currstate is {currstate}: states are 0 to {len(self.startprob_) - 1}.")
             only = np.eye(len(self.startprob_))[currstate]
             model = HiddenMarkovModel(only, model.transitions, model.emissions)
-        with jax.enable_x64(True):
+        with computing():
             key = jax.random.key(random.randint(2**31))
             states, values = _draw(model, key, padded_steps(n_samples))
         values = np.asarray(values)[:n_samples].reshape(n_samples, -1)
@@ -134,7 +135,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
     def get_stationary_distribution(self) -> np.ndarray:
         """Return the distribution of states that the transitions leave as it is."""
         self._check_is_fitted()
-        with jax.enable_x64(True):
+        with computing():
             return np.asarray(self.to_model().stationary)
 
     def aic(self, X: Any, lengths: Any = None) -> float:

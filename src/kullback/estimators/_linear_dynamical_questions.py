@@ -12,6 +12,7 @@ from kullback.estimators._sequence_estimator import SequenceEstimator
 from kullback.families import Batch
 from kullback.learning import sized_jit
 from kullback.models import States
+from kullback.runtime import computing
 
 
 class Forecast(NamedTuple):
@@ -43,7 +44,7 @@ class LinearDynamicalQuestions(SequenceEstimator):
         if state is not None:
             carry = self._joined(tuple(np.asarray(part, dtype=np.float64) for part in state))
             data.first[0] = False
-        with jax.enable_x64(True):
+        with computing():
             found = _filter(model, data.batch(), carry)
             return np.asarray(found.mean)[: len(data)], np.asarray(found.covariance)[: len(data)]
 
@@ -72,7 +73,7 @@ class LinearDynamicalQuestions(SequenceEstimator):
             )
             if future is None:
                 raise ValueError("future_inputs is missing: the system has inputs, so give a row for each step ahead.")
-        with jax.enable_x64(True):
+        with computing():
             state = States(jnp.asarray(means[-1]), jnp.asarray(covariances[-1]))
             found = _forecast(model, state, steps, future)
         mean, covariance = np.asarray(found.mean), np.asarray(found.covariance)
@@ -86,7 +87,7 @@ class LinearDynamicalQuestions(SequenceEstimator):
         if not data.rows.missing:
             return result
         random = check_random_state(self.random_state if random_state is None else random_state)
-        with jax.enable_x64(True):
+        with computing():
             drawn = np.asarray(_impute(model, data.batch(), jax.random.key(random.randint(2**31))))[: len(data)]
         return np.where(np.isnan(result), drawn, result)
 
@@ -97,7 +98,7 @@ class LinearDynamicalQuestions(SequenceEstimator):
             raise ValueError(f"n_samples is {n_samples}: it must be 1 or more.")
         random = check_random_state(self.random_state if random_state is None else random_state)
         known = None if inputs is None else np.asarray(inputs, dtype=np.float64).reshape(n_samples, -1)
-        with jax.enable_x64(True):
+        with computing():
             key = jax.random.key(random.randint(2**31))
             states, values = _draw(self.to_model(), key, n_samples, known)
             return np.asarray(values), np.asarray(states)

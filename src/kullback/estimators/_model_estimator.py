@@ -19,6 +19,7 @@ from kullback.estimators._progress import Progress
 from kullback.estimators._sound import check_sound
 from kullback.estimators._watch import Nobody, Watch
 from kullback.learning import decaying_rate
+from kullback.runtime import computing
 
 
 class Fitted(NamedTuple):
@@ -30,13 +31,14 @@ class Fitted(NamedTuple):
 
 
 def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a method that raises leave the estimator as it was."""
+    """Let a method compute under our settings, and leave the estimator as it was when it raises."""
 
     @functools.wraps(method)
     def safely(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
         try:
-            return method(self, *args, **kwargs)
+            with computing():
+                return method(self, *args, **kwargs)
         except BaseException:
             vars(self).clear()
             vars(self).update(before)
@@ -100,7 +102,7 @@ class ModelEstimator(BaseEstimator):
         with Progress(self.verbose, self.max_iter) as progress:
             for init in range(1 if goes_on else getattr(self, "n_init", 1)):
                 progress.begin(init)
-                with jax.enable_x64(True):
+                with computing():
                     start = self.to_model() if goes_on else begin()
                 run = self._climb(start, step, progress, before)
                 if best is None or not best.history or run.history[-1] > best.history[-1]:
@@ -134,7 +136,7 @@ class ModelEstimator(BaseEstimator):
         model, history = self._watch.begun or (model, [])
         before = history[-1] if history else before
         for _ in range(self.max_iter - len(history)):
-            with jax.enable_x64(True):
+            with computing():
                 model, seen = step(model)
                 model = jax.tree.map(np.asarray, model)
                 history.append(float(seen.log_likelihood))

@@ -19,6 +19,7 @@ from kullback.estimators._hidden_markov import (
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
 from kullback.models import Counts, HiddenMarkovModel
+from kullback.runtime import computing
 
 
 class MultinomialHMM(HiddenMarkovEstimator):
@@ -137,7 +138,7 @@ class MultinomialHMM(HiddenMarkovEstimator):
         if self.n_trials is None and not hasattr(self, "totals_"):
             raise ValueError("n_trials must be set")
         totals = self.totals_ if hasattr(self, "totals_") else np.full(len(found), np.mean(self.n_trials))
-        with jax.enable_x64(True):
+        with computing():
             counts = Counts(summing_to_1(found), np.asarray(totals, dtype=np.float64))
             return jax.tree.map(np.asarray, counts)
 

@@ -9,6 +9,7 @@ from kullback import geometry
 from kullback.families import Batch
 from kullback.geometry import Estimate
 from kullback.models import Mixture, variational_bound
+from kullback.runtime import computing
 
 
 def relative_entropy(
@@ -31,7 +32,7 @@ def relative_entropy(
     if of not in ("joint", "marginal", "bound"):
         raise ValueError(f"of is {of!r}: it must be 'joint', 'marginal' or 'bound'.")
     if hasattr(p, "to_model") and hasattr(q, "to_model"):
-        with jax.enable_x64(True):
+        with computing():
             answer = relative_entropy(p.to_model(), q.to_model(), of, n, random_state)
             return jax.tree.map(lambda value: float(np.asarray(value)), answer)
     if of == "joint":

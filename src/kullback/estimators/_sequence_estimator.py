@@ -16,6 +16,7 @@ from kullback.estimators._sequences import Sequences, check_lengths
 from kullback.estimators._stream import check_stream
 from kullback.families import Extent
 from kullback.learning import online_em_step
+from kullback.runtime import computing
 
 #: The longest series that a combination looks at: usages have settled long before.
 _HORIZON = 4096
@@ -87,12 +88,12 @@ class SequenceEstimator(ModelEstimator):
         self._check_some(data)
         random = check_random_state(self.random_state)
         best: Fitted | None = None
-        with jax.enable_x64(True):
+        with computing():
             data.hand_over()
         with Progress(self.verbose, self._steps) as progress:
             for init in range(self.n_init):
                 progress.begin(init)
-                with jax.enable_x64(True):
+                with computing():
                     model = jax.tree.map(np.asarray, self._start(data.to_start_from, init, random))
                 run = self._climbed(model, data, progress)
                 if best is None or (run.history and run.history[-1] > best.history[-1]):
@@ -112,7 +113,7 @@ class SequenceEstimator(ModelEstimator):
     def _climbed(self, model: Any, data: Any, progress: Progress) -> Fitted:
         model, history = self._watch.begun or (model, [])
         for _ in range(self._steps - len(history)):
-            with jax.enable_x64(True):
+            with computing():
                 model, seen = data.em_step(model, self._emissions(model), self._prior(model))
                 model = jax.tree.map(np.asarray, model)
             history.append(float(seen.log_likelihood) * data.mass)
@@ -132,7 +133,7 @@ class SequenceEstimator(ModelEstimator):
                 self._check_some(data)
             step, points = (0, 0.0) if first else (self.n_batches_seen_, self.n_points_seen_)
             rate = self._rate_at(step, points, data.mass)
-            with jax.enable_x64(True):
+            with computing():
                 if first:
                     model = jax.tree.map(np.asarray, self._start(data, 0, check_random_state(self.random_state)))
                 else:
@@ -279,7 +280,7 @@ class SequenceEstimator(ModelEstimator):
     def _answer(self, X: Any, lengths: Any, question: Callable[..., Any], *args: Any, inputs: Any = None) -> Any:
         """Ask the model about each row: arrays whose first axis is the rows."""
         data, model = self._asked(X, lengths, inputs)
-        with jax.enable_x64(True):
+        with computing():
             answers = question(model, data.batch(self._emissions(model)), *args)
             return jax.tree.map(lambda leaf: np.asarray(leaf)[: len(data)], answers)
 

@@ -56,7 +56,7 @@ class Batch(eqx.Module):
         frame: Frame | None = None,
         steps: Steps | None = None,
     ):
-        # NumPy arrays stay NumPy: a batch made outside of `jax.enable_x64(True)` loses nothing when it is used inside
+        # NumPy arrays stay NumPy: a batch made outside of `computing()` loses nothing when it is used inside
         values = values if isinstance(values, (np.ndarray, jax.Array)) else jnp.asarray(values)
         xp: Any = np if isinstance(values, np.ndarray) and not isinstance(weight, jax.Array) else jnp
         dtype = values.dtype if np.issubdtype(values.dtype, np.floating) else as_float(0).dtype

@@ -18,7 +18,7 @@ def as_parameter(value: Any) -> Numeric:
     """Keep JAX arrays and tracers; turn everything else into a floating NumPy array.
 
     NumPy keeps all 64 bits whether or not JAX is in its 64-bit mode, so a member that is made outside
-    of `jax.enable_x64(True)` loses nothing when it is used inside.
+    of `computing()` loses nothing when it is used inside.
     """
     if isinstance(value, jax.Array):
         return value if np.issubdtype(value.dtype, np.floating) else value.astype(float)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kullback.families import Gaussian
 from kullback.geometry import relative_entropy
 from kullback.plots._style import axes_or_new, name_axes
+from kullback.runtime import computing
 
 
 def plot_balls(
@@ -62,7 +63,7 @@ def _rings(mean: NDArray[Any], deviation: NDArray[Any], radius: float, points: i
         inside = relative_entropy(p, Gaussian(mu[..., None], jnp.square(sigma)[..., None, None])) < radius
         return jnp.where(inside, middle, low), jnp.where(inside, high, middle)
 
-    with jax.enable_x64(True):
+    with computing():
         p = Gaussian(mean[:, None, None], np.square(deviation)[:, None, None, None])
         # in units of the σ of p, and with r the radius: a ball has |μ| < eʳ and 0 < σ < exp(r + ½)
         far = np.minimum(np.exp(radius) + np.exp(radius + 0.5), 1 / np.maximum(-up, 1e-9))

@@ -1,6 +1,5 @@
 """Models before they were combined, beside the combination."""
 
-import jax
 import numpy as np
 from matplotlib.figure import Figure
 from scipy.optimize import linear_sum_assignment
@@ -11,6 +10,7 @@ from kullback.report._components import column_values, draw_plane, grid, plane_o
 from kullback.report._parts import Picture, Table, picture, table
 from kullback.report._subject import Subject
 from kullback.report._text import number
+from kullback.runtime import computing
 
 #: Models and columns that are drawn, and points of each small picture.
 _MODELS, _COLUMNS, _POINTS = 7, 4, 400
@@ -42,7 +42,7 @@ def counterparts(subject: Subject, after: Subject) -> np.ndarray:
 
     Pairs have the least sum of divergences, in both directions; what is left over goes to the nearest.
     """
-    with jax.enable_x64(True):
+    with computing():
         cost = np.nan_to_num(np.asarray(distances(after.components, subject.components)), nan=1e100, posinf=1e100)
     found = cost.argmin(axis=0)
     combined, own = linear_sum_assignment(cost)

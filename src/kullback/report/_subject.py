@@ -14,6 +14,7 @@ from kullback.estimators._sequences import check_lengths
 from kullback.families import Batch, Steps
 from kullback.report._columns import Column, columns_of
 from kullback.report._text import clean
+from kullback.runtime import computing
 
 
 class Subject:
@@ -112,7 +113,7 @@ class Subject:
                 return None
             case models.CompoundDirichlet():
                 return models.CompoundDirichlet(np.asarray(self.model.concentration)[None], self.model.trials)
-        with jax.enable_x64(True):
+        with computing():
             covariance = np.asarray(self.model.covariance)
         return families.Gaussian(np.asarray(self.model.mean)[None], covariance[None])
 
@@ -143,7 +144,7 @@ class Subject:
         observed = ~missing if missing.any() else None
         steps = Steps.of_lengths(self.lengths, self.inputs)
         batch = Batch(np.where(missing, 0.0, self.X), None, 0.0, observed, None, steps)
-        with jax.enable_x64(True):
+        with computing():
             return np.asarray(_log_likelihood(self.model, batch))
 
     @functools.cached_property

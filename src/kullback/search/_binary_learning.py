@@ -1,10 +1,10 @@
 """Interactions that are learned on the way: when to look for them, and how a search goes on with others."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from kullback.runtime import computing
 from kullback.search._binary_archive import Archive
 from kullback.search._binary_markov import MarkovSpins, MarkovState
 from kullback.search._learned_pairs import learned_pairs
@@ -42,7 +42,7 @@ class Learning:
         again = self.begun(search)
         if np.array_equal(again.pairs, search.pairs):
             return search, state
-        with jax.enable_x64(True):
+        with computing():
             return again, _carried(search, state, again)
 
 

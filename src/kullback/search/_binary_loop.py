@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult
 from tqdm.auto import tqdm
 
+from kullback.runtime import computing
 from kullback.search._binary_archive import Archive
 from kullback.search._binary_learning import Learning
 from kullback.search._binary_markov import MarkovSpins
@@ -178,7 +179,7 @@ class BinaryLoop:
             run.astype(np.int64),
         )
         rule = CONVERGED[0] if self._stopped == EXHAUSTED else self._stopped
-        with jax.enable_x64(True):
+        with computing():
             distribution = self._search.distribution(self._state)
         result = made_result(
             x=self._x,
@@ -203,7 +204,7 @@ Population = tuple[NDArray[np.float64], Any, NDArray[np.float64]]
 
 def _begun(search: BinaryMethod, seed: int, run: int) -> Population:
     """Return the first population of a run, the state, and the spread."""
-    with jax.enable_x64(True):
+    with computing():
         key = jax.random.key(0)
         for part in (seed & 0xFFFFFFFF, seed >> 32, run):
             key = jax.random.fold_in(key, np.uint32(part))
@@ -212,7 +213,7 @@ def _begun(search: BinaryMethod, seed: int, run: int) -> Population:
 
 def _advanced(search: BinaryMethod, state: Any, points: NDArray[np.float64], values: NDArray[np.float64]) -> Population:
     """Tell the values of points, and return the next population, the state, and the spread."""
-    with jax.enable_x64(True):
+    with computing():
         return _population(search, _told(search, state, points, values))
 
 

@@ -9,6 +9,7 @@ from jaxtyping import Array
 from numpy.typing import NDArray
 
 from kullback.families import DiagonalGaussian, Gaussian
+from kullback.runtime import computing
 from kullback.search._integers import Stretch
 from kullback.search._method import Method
 
@@ -35,7 +36,7 @@ class Turn(NamedTuple):
 
 def begun(search: Method, seed: int, run: int) -> Turn:
     """Return the first turn of a run."""
-    with jax.enable_x64(True):
+    with computing():
         return _turn(
             _compiled(_begin, search)(search, np.uint32(seed & 0xFFFFFFFF), np.uint32(seed >> 32), np.uint32(run))
         )
@@ -43,13 +44,13 @@ def begun(search: Method, seed: int, run: int) -> Turn:
 
 def advanced(search: Method, turn: Turn, points: NDArray[np.float64], values: NDArray[np.float64]) -> Turn:
     """Tell the values of points, and return the next turn."""
-    with jax.enable_x64(True):
+    with computing():
         return _turn(_compiled(_advance, search)(search, turn.leaves, points, values))
 
 
 def distribution_of(search: Method, leaves: tuple[Any, ...], stretch: Stretch) -> Any:
     """Return the distribution of stretched points, with NumPy arrays."""
-    with jax.enable_x64(True):
+    with computing():
         found = jax.tree.map(np.asarray, _compiled(_distribution, search)(search, leaves))
     if np.all(stretch.factor == 1):
         return found
@@ -61,7 +62,7 @@ def distribution_of(search: Method, leaves: tuple[Any, ...], stretch: Stretch) -
 
 def turn_shapes(search: Method) -> list[tuple[tuple[int, ...], Any]]:
     """Return the shapes and dtypes of what a turn keeps of the state of a search."""
-    with jax.enable_x64(True):
+    with computing():
         leaves = jax.eval_shape(lambda: _packed(search.init(jax.random.key(0))))
         return [(leaf.shape, leaf.dtype) for leaf in leaves]
 

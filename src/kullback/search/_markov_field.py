@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
 from kullback.families import Ising, Numeric
+from kullback.runtime import computing
 from kullback.search._engine import IN_A_HURRY
 from kullback.search._gibbs import gibbs_sweeps, pair_statistics, spin_groups
 
@@ -52,7 +53,7 @@ class MarkovField(eqx.Module):
         """Draw points by Gibbs sampling, from independent chains that are cooled."""
         count = int(np.prod(shape))
         groups = spin_groups(len(self.biases), self._pairs)
-        with jax.enable_x64(True):
+        with computing():
             drawn = np.asarray(_cooled(key, self.natural.astype(float), self._pairs, groups, (count, len(self.biases))))
         return drawn.astype(np.int64).reshape(*shape, len(self.biases))
 

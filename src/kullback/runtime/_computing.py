@@ -1,0 +1,55 @@
+"""The settings under which kullback computes: its own, not those that the user's program has for its other parts."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from kullback.runtime._fork import check_not_forked
+
+#: Settings of JAX that change what our own functions may do, the value they are written for, and how to get it. NaN
+#: stands for missing entries, and −inf for what has probability zero.
+_OURS: tuple[tuple[str, Any, Any], ...] = (
+    ("jax_numpy_rank_promotion", "allow", jax.numpy_rank_promotion),
+    ("jax_numpy_dtype_promotion", "standard", jax.numpy_dtype_promotion),
+    ("jax_default_matmul_precision", None, jax.default_matmul_precision),
+    ("jax_debug_nans", False, jax.debug_nans),
+    ("jax_debug_infs", False, jax.debug_infs),
+)
+_GUARDS = ("jax_transfer_guard_host_to_device", "jax_transfer_guard_device_to_host")
+_FLOATING = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+
+
+@contextlib.contextmanager
+def computing() -> Iterator[None]:
+    """Compute in 64 bits, with the settings of JAX and NumPy that kullback is written for; then give back the user's.
+
+    What changes results or raises where nothing is wrong is set: rank and type promotion, guards against transfers,
+    the search for NaN, floating-point errors that raise. Where to compute (`jax.default_device`) and whether to compile
+    (`jax.disable_jit`) stay with the user. Inside a function that the user is tracing, numbers are computed at once.
+
+    >>> import jax.numpy as jnp
+    >>> with computing():
+    ...     print(jnp.zeros(()).dtype)
+    float64
+    """
+    check_not_forked()
+    with contextlib.ExitStack() as settings:
+        settings.enter_context(jax.enable_x64(True))
+        for name, value, setting in _OURS:
+            if getattr(jax.config, name) != value:
+                settings.enter_context(setting(value))
+        if any(getattr(jax.config, name) not in (None, "allow") for name in _GUARDS):
+            settings.enter_context(jax.transfer_guard("allow"))
+        if "raise" in (floating := np.geterr()).values():
+            settings.enter_context(np.errstate(**{k: _FLOATING[k] for k, v in floating.items() if v == "raise"}))
+        if not jax.core.trace_ctx.is_top_level():
+            settings.enter_context(jax.core.eval_context())
+        try:
+            yield
+        except jax.errors.TracerArrayConversionError:
+            raise ValueError(
+                "An argument is being traced by JAX, and this computes with numbers: call it outside of jit, vmap and grad."
+            ) from None
