@@ -263,6 +263,7 @@ class SequenceEstimator(ModelEstimator):
 
     # --- questions --------------------------------------------------------------------------------------
 
+    @computing()
     def _asked(self, X: Any, lengths: Any, inputs: Any = None) -> tuple[Sequences, Any]:
         """Return sequences to answer for, and the model that answers."""
         check_is_fitted(self)

@@ -19,7 +19,6 @@ _OURS: tuple[tuple[str, Any, Any], ...] = (
     ("jax_debug_infs", False, jax.debug_infs),
 )
 _GUARDS = ("jax_transfer_guard_host_to_device", "jax_transfer_guard_device_to_host")
-_FLOATING = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
 
 
 @contextlib.contextmanager
@@ -43,13 +42,14 @@ def computing() -> Iterator[None]:
                 settings.enter_context(setting(value))
         if any(getattr(jax.config, name) not in (None, "allow") for name in _GUARDS):
             settings.enter_context(jax.transfer_guard("allow"))
-        if "raise" in (floating := np.geterr()).values():
-            settings.enter_context(np.errstate(**{k: _FLOATING[k] for k, v in floating.items() if v == "raise"}))
+        if "raise" in np.geterr().values():
+            settings.enter_context(np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"))
         if not jax.core.trace_ctx.is_top_level():
             settings.enter_context(jax.core.eval_context())
         try:
             yield
         except jax.errors.TracerArrayConversionError:
             raise ValueError(
-                "An argument is being traced by JAX, and this computes with numbers: call it outside of jit, vmap and grad."
+                "An argument is being traced by JAX, and this computes with numbers: "
+                "call it outside of jit, vmap and grad."
             ) from None
