@@ -177,3 +177,13 @@ def test_bad_arguments(tmp_path):
     pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([1])], names=["a", "a"]), tmp_path / "x.parquet")
     with pytest.raises(ValueError, match="two columns with the name 'a'"):
         open_source(tmp_path / "x.parquet")
+
+
+def test_a_source_says_what_its_columns_hold(words):
+    source = open_source(words, columns=["on", "color", "size"])
+    assert list(source.kinds.items()) == [("on", "truth"), ("color", "words"), ("size", "number")]
+    assert open_source(words, sequence="color", columns=["color", "size"]).kinds == {
+        "color": "sequence",
+        "size": "number",
+    }
+    assert open_source(np.ones((2, 2)), sequence=1).kinds == {"0": "number", "1": "sequence"}

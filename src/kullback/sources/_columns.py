@@ -62,6 +62,11 @@ class Columns:
     def __len__(self) -> int:
         return len(self.taken)
 
+    def by_label(self) -> dict[str, str]:
+        """Return what each column holds; of the one that tells sequences apart only that it does."""
+        kinds = dict(zip(self.labels, self.kinds, strict=True))
+        return kinds if self._sequence is None else {**kinds, self.labels[self._sequence]: "sequence"}
+
     def _refuse(self, origin: str) -> None:
         for label, kind in zip(self.labels, self.kinds, strict=True):
             if kind not in _KINDS:

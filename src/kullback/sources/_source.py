@@ -40,6 +40,15 @@ class Source(abc.ABC):
 
     @property
     @abc.abstractmethod
+    def kinds(self) -> dict[str, str]:
+        """What each column holds, in the order of the columns: "number", "truth", "words" or "sequence".
+
+        It is by name, or by place ("0", "1", …) where columns have no names, as in `codes`. "sequence" is the column
+        that says which sequence a row belongs to, whatever is written in it.
+        """
+
+    @property
+    @abc.abstractmethod
     def rows(self) -> int | None:
         """How many rows there are in all, where that is known."""
 

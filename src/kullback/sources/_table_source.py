@@ -102,6 +102,11 @@ class TableSource(Source):
         return copy.deepcopy(self._began["codes"]) if mark is None else self._words(mark)
 
     @property
+    def kinds(self) -> dict[str, str]:
+        """What each column holds."""
+        return self._columns.by_label()
+
+    @property
     def rows(self) -> int | None:
         """How many rows there are in all, where that is known."""
         return self._supply.rows
