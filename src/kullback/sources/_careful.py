@@ -1,9 +1,16 @@
 """Rows of text one by one: slow, but it says of each what is wrong with it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from kullback.sources._entries import number, shown, word
+from kullback.sources._entries import number, shown, truth, why_no_number, word
+
+#: What an entry of a column means, and what is said of one that means nothing.
+_MEANINGS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], str]]] = {
+    "number": (number, why_no_number),
+    "truth": (truth, lambda entry: "which is neither true nor false"),
+    "words": (word, lambda entry: "which is no word" + (" in UTF-8" if isinstance(entry, str) else "")),
+}
 
 
 def careful_table(rows: Sequence[list[Any] | str], labels: list[str], kinds: list[str]) -> tuple[Any, dict[int, str]]:
@@ -16,12 +23,15 @@ def careful_table(rows: Sequence[list[Any] | str], labels: list[str], kinds: lis
     bad = {place: row for place, row in enumerate(rows) if isinstance(row, str)}
     columns = []
     for place, (label, kind) in enumerate(zip(labels, kinds, strict=True)):
-        meaning, expected = (word, "word") if kind == "words" else (number, "number")
+        meaning, why = _MEANINGS[kind]
         entries: list[Any] = []
         for at, row in enumerate(rows):
-            value = None if isinstance(row, str) else meaning(row[place])
+            if isinstance(row, str):
+                entries.append(None)
+                continue
+            value = meaning(row[place])
             entries.append(value)
             if value is None:
-                bad.setdefault(at, f"column {label!r} is {shown(row[place])}, which is no {expected}")
+                bad.setdefault(at, f"column {label!r} is {shown(row[place])}, {why(row[place])}")
         columns.append(pa.array(entries, pa.string() if kind == "words" else pa.float64()))
     return pa.RecordBatch.from_arrays(columns, names=[str(place) for place in range(len(labels))]), bad

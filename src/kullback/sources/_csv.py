@@ -2,14 +2,17 @@
 
 import contextlib
 import functools
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
 from kullback.sources._careful import careful_table
 from kullback.sources._columns import Columns
-from kullback.sources._entries import MISSING, kind_of
+from kullback.sources._entries import MISSING, is_unicode, kind_of
 from kullback.sources._part import Look, Part, Piece
-from kullback.sources._text import Block, TextFile, TextStream, rows_of
+from kullback.sources._rows import rows_of
+from kullback.sources._sniff import refuse_other_separators
+from kullback.sources._text import Block, TextFile, TextStream, by_line
 
 
 class CsvPart(Part):
@@ -34,22 +37,28 @@ class CsvPart(Part):
     @functools.cached_property
     def _head(self) -> tuple[list[str] | None, int, Block, list[list[str]]]:
         """The names, how many columns there are, where the rows begin (without their data), and some of them."""
-        data = self._text.head(self._sample + 1)
-        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise ValueError(f"{self.name} is UTF-16 text: it must be UTF-8.")
-        mark = 3 if data.startswith(b"\xef\xbb\xbf") else 0
-        whole = Block(data[mark:], mark, 1)
-        rows = list(_some(rows_of(whole, self._delimiter), self._sample + 1))
+        first = self._text.head(self._sample + 1)
+        rows = list(itertools.islice(self._rows(first), self._sample + 1))
+        sample = [fields for _, fields, _ in rows if isinstance(fields, list)]
+        if sample and len(sample[0]) == 1:
+            lines = first.data.decode(errors="replace").split("\n")[: self._sample + 1]
+            refuse_other_separators(list(filter(str.strip, lines)), self._delimiter, self.name)
         if not self._header:
-            return None, len(rows[0][1]) if rows else 0, whole._replace(data=b""), [fields for _, fields in rows]
+            return None, len(sample[0]) if sample else 0, first._replace(data=b""), sample
         if not rows:
             raise ValueError(f"{self.name} is empty: its first line should have the names of the columns.")
-        names = [name.strip() for name in rows[0][1]]
-        lines = data[mark:].split(b"\n")
-        # the names may be written over several lines, so the place after them is where the reader has come to
-        after = rows[0][0] + sum(field.count("\n") for field in rows[0][1])
-        byte = mark + sum(len(line) + 1 for line in lines[:after])
-        return names, len(names), Block(b"", min(byte, len(data)), after + 1), [fields for _, fields in rows[1:]]
+        line, fields, end = rows[0]
+        if isinstance(fields, str):
+            raise ValueError(f"{self.name}, line {line:,}: {fields}, and here the names of the columns should be.")
+        names = [name.strip() for name in fields]
+        if not all(map(is_unicode, names)):
+            raise ValueError(f"{self.name}, line {line:,}: the names of the columns are not UTF-8: save it as UTF-8.")
+        before = first.data.decode(errors="surrogateescape")[:end].encode(errors="surrogateescape")
+        start = Block(b"", first.byte + len(before), first.line + before.count(b"\n"))
+        return names, len(names), start, sample[1:]
+
+    def _rows(self, block: Block) -> Iterator[tuple[int, list[str] | str, int]]:
+        return rows_of(block.data, block.line, self._delimiter)
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
         """Yield what each block holds, from the block on in which the place is."""
@@ -87,29 +96,21 @@ class CsvPart(Part):
         def piece(block: Block, row: int) -> Piece:
             at = {"row": row, "byte": block.byte, "line": block.line}
             options = csv.ReadOptions(use_threads=False, column_names=labels, block_size=len(block.data) + 1)
-            where = functools.partial(_line, self.name, block, self._delimiter)
+            where = by_line(self.name, lambda: [line for line, _, _ in self._rows(block)])
             with contextlib.suppress(pa.ArrowInvalid):
-                table = csv.read_csv(pa.BufferReader(block.data), options, parse, convert)
-                return Piece(table.combine_chunks().to_batches()[0], at, {}, where)
-            rows = [_picked(fields, taken, width) for _, fields in rows_of(block, self._delimiter)]
+                if block.sound:
+                    table = csv.read_csv(pa.BufferReader(block.data), options, parse, convert)
+                    return Piece(table.combine_chunks().to_batches()[0], at, {}, where)
+            rows = [_picked(fields, taken, width) for _, fields, _ in self._rows(block)]
             careful, bad = careful_table(rows, columns.labels, columns.kinds)
             return Piece(careful, at, bad, where)
 
         return piece
 
 
-def _line(name: str, block: Block, delimiter: str, place: int) -> str:
-    """Return what names a row of a block."""
-    lines = [line for line, _ in rows_of(block, delimiter)]
-    return f"{name}, line {lines[place]:,}"
-
-
-def _picked(fields: list[str], taken: list[int], width: int) -> list[str] | str:
+def _picked(fields: list[str] | str, taken: list[int], width: int) -> list[str] | str:
+    if isinstance(fields, str):
+        return fields
     if len(fields) != width:
         return f"there are {len(fields)} columns where {width} should be"
     return [fields[place] for place in taken]
-
-
-def _some(rows: Iterator[tuple[int, list[str]]], most: int) -> Iterator[tuple[int, list[str]]]:
-    for _, row in zip(range(most), rows, strict=False):
-        yield row

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from typing import Any
 
 #: What stands for a missing entry in text.
@@ -9,6 +10,20 @@ MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 
 _MISSING = frozenset(MISSING)
 _TRUTH = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
+
+_CLOCK = r"(?:[01][0-9]|2[0-4]):[0-5][0-9](?::[0-6][0-9](?:[.,][0-9]+)?)?"
+_ZONE = r"(?: ?(?:[Zz]|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?))?"
+_DAY = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+_BASIC = r"[0-9]{8}[Tt][0-9]{4}(?:[0-9]{2}(?:[.,][0-9]+)?)?"
+
+#: Dates and times as ISO 8601 writes them, with T or a blank between the two; an offset may follow.
+_TIME = re.compile(rf"{_DAY}(?:[Tt ](?:{_CLOCK}|[0-2][0-9]){_ZONE})?|{_CLOCK}{_ZONE}|{_BASIC}{_ZONE}")
+
+#: Numbers with a comma: before decimals, or between thousands, which may also have points, blanks or apostrophes then.
+_COMMA = re.compile(
+    r"[+\-\u2212]?(?:[0-9]*,[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|"
+    r"[0-9]{1,3}(?:[. '\u2019\u00a0\u202f][0-9]{3})+,[0-9]*)(?:[eE][+-]?[0-9]+)?"
+)
 
 
 def number(entry: Any) -> float | None:
@@ -30,18 +45,39 @@ def number(entry: Any) -> float | None:
         return None
 
 
+def why_no_number(entry: Any) -> str:
+    """Return what is wrong with an entry that is no number."""
+    what = "which is no number"
+    if _has_commas(entry):
+        what += ": write decimals with a point, and nothing between thousands"
+    return what
+
+
+def truth(entry: Any) -> float | None:
+    """Return an entry as 1 or 0, NaN where it is missing, or None where it is neither true nor false."""
+    value = number(entry)
+    return value if value is None or math.isnan(value) or value in (0.0, 1.0) else None
+
+
 def word(entry: Any) -> str | None:
     """Return an entry as a word, the empty one where it is missing, or None where it is no word."""
     if entry is None:
         return ""
     if not isinstance(entry, str):
         return json.dumps(entry) if isinstance(entry, int | float) else None
-    if not entry.isascii():
-        try:
-            entry.encode()
-        except UnicodeEncodeError:
-            return None
+    if not is_unicode(entry):
+        return None
     return "" if entry in _MISSING else entry
+
+
+def is_unicode(text: str) -> bool:
+    """Whether text has no bytes in it that are not UTF-8, and no halves of characters."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return False
+    return True
 
 
 def is_missing(entry: Any) -> bool:
@@ -50,20 +86,47 @@ def is_missing(entry: Any) -> bool:
 
 
 def kind_of(entries: list[Any]) -> str:
-    """Return what a column holds, of which these are the first entries: "number", "truth", "words" or "objects".
+    """Return what a column holds, of which these are the first entries: "number", "truth" or "words".
 
-    Most of them decide, so that a few bad entries do not make a column of numbers one of words.
+    Most of them decide, so that a few bad entries do not make a column of numbers one of words; and numbers that are
+    written with commas do not either. All else that is returned says what the column holds instead.
     """
+    if _are_plain_numbers(entries):
+        return "number"
     there = [entry for entry in entries if not is_missing(entry)]
     if sum(isinstance(entry, dict | list) for entry in there) * 2 > len(there):
         return "objects"
-    if sum(number(entry) is not None for entry in there) * 2 < len(there):
-        return "words"
-    truth = bool(there) and all(isinstance(entry, bool) or entry in _TRUTH for entry in there)
-    return "truth" if truth else "number"
+    if sum(number(entry) is not None or _has_commas(entry) for entry in there) * 2 < len(there):
+        times = [entry for entry in there if isinstance(entry, str) and _TIME.fullmatch(entry.strip())]
+        return f"times such as {shown(times[0])}" if len(times) * 2 > len(there) else "words"
+    is_truth = bool(there) and all(
+        isinstance(entry, bool) or (isinstance(entry, str) and entry in _TRUTH) for entry in there
+    )
+    return "truth" if is_truth else "number"
+
+
+def _are_plain_numbers(entries: list[Any]) -> bool:
+    """Whether all entries are numbers and none is missing, as in most columns: this takes little time."""
+    if not entries or not isinstance(entries[0], str):
+        return all(type(entry) in (int, float) for entry in entries)
+    try:
+        return bool(list(map(float, entries))) and "_" not in "".join(entries)
+    except (TypeError, ValueError):
+        return False
+
+
+def _has_commas(entry: Any) -> bool:
+    return isinstance(entry, str) and _COMMA.fullmatch(entry.strip()) is not None
 
 
 def shown(entry: Any) -> str:
     """Return an entry for a message, shortened."""
-    text = repr(entry)
+    try:
+        return shortened(repr(entry))
+    except RecursionError:
+        return "something deeply nested"
+
+
+def shortened(text: str) -> str:
+    """Return text that is short enough for a message."""
     return text if len(text) <= 40 else text[:37] + "..."

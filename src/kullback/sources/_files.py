@@ -25,6 +25,9 @@ FORMATS = {
     "npz": (".npz",),
 }
 
+#: What stands between the fields of separated text.
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+
 #: Rows that decide what the columns of a text hold.
 SAMPLE = 1000
 
@@ -68,10 +71,10 @@ def _listed(path: str, format: str | None) -> list[Path]:
 def file_part(path: Path, member: str | None, format: str | None, header: bool) -> Part:
     """Return what reads a file."""
     kind = format or _format_of(path)
-    if kind in ("csv", "tsv"):
-        return CsvPart(TextFile(path, quotes=True), "," if kind == "csv" else "\t", header, SAMPLE)
+    if kind in DELIMITERS:
+        return CsvPart(TextFile(path, DELIMITERS[kind]), DELIMITERS[kind], header, SAMPLE)
     if kind == "jsonl":
-        return JsonLinesPart(TextFile(path, quotes=False), SAMPLE)
+        return JsonLinesPart(TextFile(path, None), SAMPLE)
     if kind == "npz":
         return NpzPart(path, member)
     if kind == "npy":
@@ -82,10 +85,10 @@ def file_part(path: Path, member: str | None, format: str | None, header: bool) 
 def stream_part(stream: Any, name: str, format: str | None, header: bool, batch_rows: int) -> Part:
     """Return what reads a stream. The first batch must be waited for anyway: it decides what the columns hold."""
     sample = min(SAMPLE, batch_rows)
-    if format in ("csv", "tsv"):
-        return CsvPart(TextStream(stream, name, quotes=True), "," if format == "csv" else "\t", header, sample)
+    if format in DELIMITERS:
+        return CsvPart(TextStream(stream, name, DELIMITERS[format]), DELIMITERS[format], header, sample)
     if format == "jsonl":
-        return JsonLinesPart(TextStream(stream, name, quotes=False), sample)
+        return JsonLinesPart(TextStream(stream, name, None), sample)
     raise ValueError(f"format is {format!r}: {name} can only be read as csv, tsv or jsonl, so say which it is.")
 
 

@@ -1,19 +1,25 @@
 """JSON lines: one object in each line."""
 
 import contextlib
-import functools
+import itertools
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from kullback.sources._careful import careful_table
 from kullback.sources._columns import Columns
-from kullback.sources._entries import kind_of, shown
+from kullback.sources._entries import is_unicode, kind_of, shortened, shown
 from kullback.sources._part import Look, Part, Piece
-from kullback.sources._text import Block, TextFile, TextStream
+from kullback.sources._text import Block, TextFile, TextStream, by_line
 
-_TWO = re.compile(rb"\}[ \t\r]*\{")
+#: Where an object ends in one line and another begins in the next.
+_BETWEEN = re.compile(rb"\}[ \t\r]*\n[ \t\r]*\{")
+
+#: How an array of objects begins, in one line or in many.
+_ARRAY = re.compile(rb"\s*\[\s*(?:\{|\Z)")
 
 
 class JsonLinesPart(Part):
@@ -32,11 +38,16 @@ class JsonLinesPart(Part):
 
     def look(self) -> Look:
         """Return the keys of the first rows and what is found there."""
-        found: dict[str, list[Any]] = {}
-        first = Block(self._text.head(self._sample), 0, 1)
-        for _, (_, row) in zip(range(self._sample), _objects(first), strict=False):
+        head, found = self._text.head(self._sample), dict[str, list[Any]]()
+        rows = list(itertools.islice(_objects(head), self._sample))
+        for _, row in rows:
             for key, entry in row.items() if isinstance(row, dict) else ():
                 found.setdefault(key, []).append(entry)
+        if _ARRAY.match(head.data) and isinstance(rows[0][1], str):
+            raise ValueError(f"{self.name} is one JSON array: write one object in each line, and nothing between them.")
+        if rows and not any(isinstance(row, dict) for _, row in rows):
+            line, what = rows[0]
+            raise ValueError(f"{self.name}, line {line:,}: {what}, and in each line there should be one object.")
         return Look(list(found), [kind_of(entries) for entries in found.values()])
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
@@ -56,7 +67,7 @@ class JsonLinesPart(Part):
 
     def _piece(self, block: Block, row: int, columns: Columns) -> Piece:
         at = {"row": row, "byte": block.byte, "line": block.line}
-        where = functools.partial(_line, self.name, block)
+        where = by_line(self.name, lambda: [number for number, _ in _lines(block)])
         table = _quickly(block.data, columns)
         if table is not None:
             return Piece(table, at, {}, where)
@@ -68,17 +79,20 @@ class JsonLinesPart(Part):
 
 
 def _quickly(data: bytes, columns: Columns) -> Any:
-    """Return a block as pyarrow reads it, or None where it cannot, or sees other rows than there are lines."""
+    """Return a block as pyarrow reads it, or None where it cannot, or sees other rows than there are lines.
+
+    It is not asked to read lines that are no objects: `null` becomes a row for it, or ends the process.
+    """
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
+    lines = _lines_of_objects(data)
+    if not lines or not _is_utf8(data):
+        return None
     types = {"words": pa.string(), "truth": pa.bool_(), "number": pa.float64()}
     schema = pa.schema([(name, types[kind]) for name, kind in zip(columns.labels, columns.kinds, strict=True)])
     read = arrow_json.ReadOptions(use_threads=False, block_size=len(data) + 1)
     parse = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    if _TWO.search(data):  # two objects in a line: they would be two rows
-        return None
-    lines = data.count(b"\n") + (not data.endswith(b"\n"))
     with contextlib.suppress(pa.ArrowInvalid):
         table = arrow_json.read_json(pa.BufferReader(data), read, parse)
         if table.num_rows == lines:
@@ -86,21 +100,51 @@ def _quickly(data: bytes, columns: Columns) -> Any:
     return None
 
 
+def _lines_of_objects(data: bytes) -> int:
+    """Return how many lines there are, if each begins and ends as an object does; else 0.
+
+    No line ends within an object then: it would stand between } and {, and in JSON nothing but a comma can.
+    """
+    text = data.strip(b" \t\r\n")
+    if not (text.startswith(b"{") and text.endswith(b"}")):
+        return 0
+    content = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(content == ord("\n"))
+    plain = (content[ends - 1] == ord("}")).all() and (content[ends + 1] == ord("{")).all()
+    return len(ends) + 1 if plain or len(_BETWEEN.findall(text)) == len(ends) else 0
+
+
+def _is_utf8(data: bytes) -> bool:
+    with contextlib.suppress(UnicodeDecodeError):
+        return data.isascii() or bool(data.decode())
+    return False
+
+
 def _objects(block: Block) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Yield the line and the object of each line that is not empty, or what is wrong with it."""
-    for away, line in enumerate(block.data.split(b"\n")):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line.removeprefix(b"\xef\xbb\xbf"))
-        except (ValueError, RecursionError) as error:
-            why = str(error).partition(":")[0]
-            yield block.line + away, f"this is no JSON ({why}): {shown(line.decode(errors='replace'))}"
-            continue
-        yield block.line + away, row if isinstance(row, dict) else f"this is no JSON object: {shown(row)}"
+    """Yield the number and the object of each line that is not empty, or what is wrong with it."""
+    for number, line in _lines(block):
+        yield number, _object(line)
 
 
-def _line(name: str, block: Block, place: int) -> str:
-    """Return what names a row of a block."""
-    lines = [block.line + away for away, line in enumerate(block.data.split(b"\n")) if line.strip()]
-    return f"{name}, line {lines[place]:,}"
+def _lines(block: Block) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are not empty, with their numbers."""
+    for number, line in enumerate(block.data.split(b"\n"), block.line):
+        if line.strip():
+            yield number, line
+
+
+def _object(line: bytes) -> dict[str, Any] | str:
+    """Return the object of a line, or what is wrong with it."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        return f"this is not UTF-8: {shown(line)}"
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        why = str(error).partition(":")[0]
+        return f"this is no JSON ({why}): {shown(text)}"
+    if not isinstance(row, dict):
+        return f"this is no JSON object: {shortened(text.strip())}"
+    half = next((key for key in row if not is_unicode(key)), None)
+    return row if half is None else f"the key {shown(half)} has half a character in it"

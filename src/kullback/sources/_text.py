@@ -1,14 +1,20 @@
 """Text in blocks of whole rows, each with the byte and the line at which it begins."""
 
-import contextlib
-import csv
+import functools
 import gzip
-import io
 import select
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
+
+from kullback.sources._rows import whole_rows
+from kullback.sources._sniff import refuse_what_is_no_text
+
+#: What some programs begin UTF-8 text with. It is no part of the first row.
+BOM = b"\xef\xbb\xbf"
 
 #: Bytes that are read at once, and bytes in which a row must end.
 BLOCK, LONGEST = 1 << 20, 1 << 24
@@ -18,22 +24,26 @@ PATIENCE = 0.1
 
 
 class Block(NamedTuple):
-    """Some whole rows of a text."""
+    """Some whole rows of a text. They are `sound` where no quote in them is out of place."""
 
     data: bytes
     byte: int
     line: int
+    sound: bool = True
 
 
 class TextFile:
-    """A file of text, compressed or not. It can be read from any byte."""
+    """A file of text, compressed or not. It can be read from any byte.
+
+    Where fields between a `delimiter` may stand in quotes, so may the ends of lines; where it is None, lines are rows.
+    """
 
     seekable = True
 
-    def __init__(self, path: Path, quotes: bool):
-        self.name, self._path, self._quotes = str(path), path, quotes
+    def __init__(self, path: Path, delimiter: str | None):
+        self.name, self._path, self._delimiter = str(path), path, delimiter
 
-    def head(self, rows: int) -> bytes:
+    def head(self, rows: int) -> Block:
         """Return the first whole rows, at least so many if they are there."""
         return _head(self.blocks(0, 1), rows)
 
@@ -44,7 +54,7 @@ class TextFile:
             with gzip.open(self._path) if packed else open(self._path, "rb") as stream:
                 if stream.seek(byte) < byte or not (packed or self._path.stat().st_size >= byte):
                     raise ValueError(f"{self.name} ends before byte {byte:,}, where reading should go on.")
-                yield from _blocks(lambda: stream.read(BLOCK), byte, line, self._quotes, self.name)
+                yield from _blocks(lambda: stream.read(BLOCK), byte, line, self._delimiter, self.name)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{self.name} is damaged: {error}.") from None
 
@@ -54,12 +64,12 @@ class TextStream:
 
     seekable = False
 
-    def __init__(self, stream: Any, name: str, quotes: bool):
+    def __init__(self, stream: Any, name: str, delimiter: str | None):
         self.name, self._stream, self._asks = name, stream, True
         self._waiting: list[Block] = []
-        self._coming = _blocks(self._read, 0, 1, quotes, name)
+        self._coming = _blocks(self._read, 0, 1, delimiter, name)
 
-    def head(self, rows: int) -> bytes:
+    def head(self, rows: int) -> Block:
         """Return the first whole rows; they stay to be read."""
         return _head(self._coming, rows, self._waiting)
 
@@ -69,7 +79,8 @@ class TextStream:
             block = self._waiting.pop(0)
             if block.byte + len(block.data) > byte:
                 away = max(byte - block.byte, 0)
-                yield Block(block.data[away:], block.byte + away, block.line + block.data.count(b"\n", 0, away))
+                line = block.line + block.data.count(b"\n", 0, away)
+                yield block._replace(data=block.data[away:], byte=block.byte + away, line=line)
         yield from self._coming
 
     def _read(self) -> bytes | None:
@@ -97,63 +108,68 @@ class TextStream:
         return True
 
 
-def rows_of(block: Block, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line and the fields of each row that is not empty, as Python's own reader sees them."""
-    text = block.data.decode("utf-8", errors="surrogateescape")
-    reader = csv.reader(io.StringIO(text, newline="\n"), delimiter=delimiter)
-    while True:
-        line = block.line + reader.line_num
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        except csv.Error:  # a field that is too long for it: this is no table
-            yield line, []
-            continue
-        if fields:
-            yield line, fields
+def by_line(name: str, lines: Callable[[], list[int]]) -> Callable[[int], str]:
+    """Return what names the rows of a piece, whose lines are found when the first of them is asked for."""
+    known = functools.cache(lines)
+    return lambda row: f"{name}, line {known()[row]:,}"
 
 
-def _head(blocks: Iterator[Block | None], rows: int, kept: list[Block] | None = None) -> bytes:
-    data = b""
+def _head(blocks: Iterator[Block | None], rows: int, kept: list[Block] | None = None) -> Block:
+    first, data = None, []
     for block in blocks:
         if block is not None:
-            data += block.data
+            first = first or block
+            data.append(block.data)
+            rows -= block.data.count(b"\n")
             if kept is not None:
                 kept.append(block)
-            if data.count(b"\n") > rows:
+            if rows < 0:
                 break
-    return data
+    return Block(b"", 0, 1) if first is None else first._replace(data=b"".join(data))
 
 
-def _blocks(read: Callable[[], bytes | None], byte: int, line: int, quotes: bool, name: str) -> Iterator[Block | None]:
-    """Cut what is read where rows end."""
-    rest = b""
-    while (data := read()) != b"":
+def _blocks(
+    read: Callable[[], bytes | None], byte: int, line: int, delimiter: str | None, name: str
+) -> Iterator[Block | None]:
+    """Cut what is read where rows end. A row that does not end is cut where its first line ends."""
+    held, size, awaited, ended = [b""], 0, b"\n", False
+    while not ended:
+        data = read()
         if data is None:
             yield None
             continue
-        data = rest + data
-        end = data.rfind(b"\n") + 1
-        if quotes and data.count(b'"', 0, end) % 2:
-            end = _end_of_rows(data)
-        if end == 0 and len(data) > LONGEST:
-            raise ValueError(f"{name}, line {line:,}: this row does not end within {LONGEST >> 20} MB.")
-        if end:
-            yield Block(data[:end], byte, line)
-            byte, line = byte + end, line + data.count(b"\n", 0, end)
-        rest = data[end:]
-    if rest:
-        yield Block(rest, byte, line)
+        ended = data == b""
+        held.append(data)
+        size += len(data)
+        if awaited not in data and size <= LONGEST and not ended:
+            continue
+        data = b"".join(held)
+        if byte == 0:
+            refuse_what_is_no_text(data, name)
+            byte, data = (len(BOM), data[len(BOM) :]) if data.startswith(BOM) else (0, data)
+        while data:
+            end, sound = _cut(data, delimiter, ended)
+            if end == 0 and (ended or len(data) > LONGEST):
+                end, sound = data.find(b"\n") + 1 or (len(data) if ended else 0), False
+                if end == 0:
+                    raise ValueError(f"{name}, line {line:,}: this row does not end within {LONGEST >> 20} MB.")
+            if end == 0:
+                break
+            yield Block(data[:end], byte, line, sound)
+            byte, line, data = byte + end, line + _lines(data, end), data[end:]
+        held, size, awaited = [data], len(data), b'"' if b"\n" in data else b"\n"  # a line that ends inside quotes
 
 
-def _end_of_rows(data: bytes) -> int:
-    """Return where the last whole row ends: lines may end inside quotes. What comes after it is not whole yet."""
-    lines = list(io.StringIO(data[: data.rfind(b"\n") + 1].decode("latin-1"), newline="\n"))
-    reader = csv.reader([*lines, "the end"])
-    done = 0
-    with contextlib.suppress(csv.Error):
-        for _ in reader:
-            if reader.line_num <= len(lines):
-                done = reader.line_num
-    return sum(map(len, lines[:done]))
+def _lines(data: bytes, end: int) -> int:
+    """Return how many lines end before a place; this way it takes a tenth of the time that `bytes.count` does."""
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8, end) == ord("\n")))
+
+
+def _cut(data: bytes, delimiter: str | None, ended: bool) -> tuple[int, bool]:
+    """Return where the last whole row ends, and whether all until there are sound."""
+    if delimiter is None:
+        return len(data) if ended else data.rfind(b"\n") + 1, True
+    if not ended or data.endswith(b"\n"):
+        return whole_rows(data, delimiter)
+    end, sound = whole_rows(data + b"\n", delimiter)  # the last line needs no end
+    return min(end, len(data)), sound
