@@ -13,7 +13,8 @@ from kullback.sources._part import Part
 class Mark(NamedTuple):
     """A place between two rows: `taken` rows after the beginning `at` of a piece of the part number `part`.
 
-    `rows` are the good ones until then, `bad` the others, and `words` says how many words of each column were known.
+    `rows` are the good ones until then, `bad` the others, and `words` says how many words of each column were known,
+    and in how many entries they were.
     """
 
     part: int
@@ -22,7 +23,7 @@ class Mark(NamedTuple):
     taken: int
     rows: int
     bad: int
-    words: dict[str, int]
+    words: dict[str, tuple[int, int]]
 
 
 class Batch(NamedTuple):
@@ -59,6 +60,7 @@ def batches(parts: Iterable[Begun], columns: Columns, size: int, tally: Tally, r
                 if filled == size:
                     yield Batch(full, mark)
                     full, filled = np.empty((size, len(columns))), 0
+    columns.codes.refuse_names()
     if mark is not None:
         yield Batch(full[:filled], mark)
 

@@ -10,18 +10,39 @@ from kullback.sources._entries import word
 #: More different words than this in one column are no categories.
 MOST = 10_000
 
+#: Nor are words of which more than this share are different, once so many have come. Categories that a model could
+#: learn anything of come again; and fewer rows may hold a category of many words, each of them once, by chance.
+SHARE, LEAST = 0.9, 200
+
 
 class Codes:
-    """The words of some columns, by label. New ones are added in the order in which they come, unless `closed`."""
+    """The words of some columns, by label. New ones are added in the order in which they come, unless `closed`.
 
-    def __init__(self, words: dict[str, list[str]], closed: bool):
+    `entries` says how many words of each column have come before, where some have.
+    """
+
+    def __init__(self, words: dict[str, list[str]], closed: bool, entries: dict[str, int] | None = None):
         self.closed = closed
+        self._entries = {label: (entries or {}).get(label, 0) for label in words}
         self.words = {label: list(known) for label, known in words.items()}
         self._places = {label: {each: place for place, each in enumerate(known)} for label, known in words.items()}
 
-    def sizes(self) -> dict[str, int]:
-        """Return how many words of each column are known."""
-        return {label: len(known) for label, known in self.words.items()}
+    def sizes(self) -> dict[str, tuple[int, int]]:
+        """Return how many words of each column are known, and how many entries they were in."""
+        return {label: (len(known), self._entries[label]) for label, known in self.words.items()}
+
+    def refuse_names(self) -> None:
+        """Refuse columns in which nearly every row has a word of its own: to be asked when all rows have come.
+
+        Not before, as words may come in turn: the first rows of a thousand sensors name a thousand different ones. Data
+        for which this is late has more than `MOST` words anyway.
+        """
+        for label, (known, entries) in self.sizes().items():
+            if not self.closed and entries >= LEAST and known > SHARE * entries:
+                raise ValueError(
+                    f"Column {label!r} holds {known:,} different words in {entries:,} rows: these are names or texts, "
+                    f"and no categories; leave it out (columns)."
+                )
 
     def strange(self, label: str, entries: Any) -> dict[int, str]:
         """Return the rows whose word is not known, and the word, where only known ones may come."""
@@ -51,7 +72,9 @@ class Codes:
                         f"it out (columns)."
                     )
             codes[at] = places[each]
-        return codes[index]
+        numbers = codes[index]
+        self._entries[label] += int(np.count_nonzero(~np.isnan(numbers)))
+        return numbers
 
 
 def told_apart(entries: Any) -> np.ndarray:

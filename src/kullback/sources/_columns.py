@@ -1,5 +1,6 @@
 """Which columns are kept, and how their entries become numbers."""
 
+import collections
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -29,10 +30,9 @@ class Columns:
     ):
         self.width = len(kinds)
         if names is not None and len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = collections.Counter(names).most_common(1)[0][0]
             raise ValueError(f"{origin} has two columns with the name {twice!r}.")
-        chosen = range(len(kinds)) if asked is None else [_place(each, names, len(kinds), origin) for each in asked]
-        self.taken = list(chosen)
+        self.taken = list(range(len(kinds))) if asked is None else _places(asked, names, len(kinds), origin)
         if len(set(self.taken)) < len(self.taken) or not self.taken:
             raise ValueError(f"columns is {list(asked or [])!r}: it must name one column or more, each once.")
         self.names = None if names is None else [names[place] for place in self.taken]
@@ -40,15 +40,17 @@ class Columns:
         self.kinds = [kinds[place] for place in self.taken]
         self._sequence = None
         if sequence is not None:
-            place = _place(sequence, names, len(kinds), origin)
+            (place,) = _places([sequence], names, len(kinds), origin)
             if place not in self.taken:
                 raise ValueError(f"sequence is {sequence!r}, which is none of the columns {list(self.labels)}.")
             self._sequence = self.taken.index(place)
+            if self.kinds[self._sequence].startswith("times"):  # a day, a shift: they are told apart like words
+                self.kinds[self._sequence] = "words"
         apart = None if self._sequence is None else self.labels[self._sequence]
         if codes is not None:
-            strangers = [label for label in codes if label not in self.labels]
-            if strangers:
-                raise ValueError(f"{origin} has no column {strangers[0]!r}, whose words are in codes.")
+            stranger = next(iter(codes.keys() - set(self.labels)), None)
+            if stranger is not None:
+                raise ValueError(f"{origin} has no column {stranger!r}, whose words are in codes.")
             self.kinds = [
                 "words" if label in codes else "number" if kind == "words" and label != apart else kind
                 for label, kind in zip(self.labels, self.kinds, strict=True)
@@ -75,13 +77,16 @@ class Columns:
                     f"numbers, or leave it out (columns)."
                 )
 
-    def recall(self, words: dict[str, list[str]]) -> None:
-        """Know the words that were known at some position; no others where `codes` were given."""
+    def recall(self, words: dict[str, list[str]], entries: dict[str, int]) -> None:
+        """Know the words that were known at some position, and how many entries they were in.
+
+        Where `codes` were given these are kept.
+        """
         if not self.codes.closed:
             for place, (label, kind) in enumerate(zip(self.labels, self.kinds, strict=True)):
                 if place != self._sequence:
                     self.kinds[place] = "words" if label in words else "number" if kind == "words" else kind
-            self.codes = Codes(words, closed=False)
+            self.codes = Codes(words, closed=False, entries=entries)
 
     def places(self, name: str, names: list[str] | None, width: int) -> list[int]:
         """Return where the columns are in another part."""
@@ -89,15 +94,18 @@ class Columns:
             had = f"{self.width} columns without names" if self.names is None else "names"
             raise ValueError(f"{name} has {width} columns{'' if names else ' without names'}, not {had} as before.")
         wanted: Sequence[str | int] = self.taken if self.names is None else self.names
-        return [_place(each, names, width, name) for each in wanted]
+        return _places(wanted, names, width, name)
 
     def typed_places(self, name: str, names: list[str] | None, kinds: list[str]) -> list[int]:
         """Return the same where the part says what its columns hold."""
         places = self.places(name, names, len(kinds))
-        for place, label, kind in zip(places, self.labels, self.kinds, strict=True):
-            if (kinds[place] == "words") != (kind == "words") or kinds[place] not in _KINDS:
+        for at, (place, label, kind) in enumerate(zip(places, self.labels, self.kinds, strict=True)):
+            found = kinds[place]
+            if at == self._sequence and found.startswith("times"):
+                found = "words"
+            if (found == "words") != (kind == "words") or found not in _KINDS:
                 expected = "words" if kind == "words" else "numbers"
-                raise ValueError(f"{name}: column {label!r} holds {_plural(kinds[place])}, not {expected}.")
+                raise ValueError(f"{name}: column {label!r} holds {_plural(found)}, not {expected}.")
         return places
 
     def fill(self, out: np.ndarray, table: Any, bad: dict[int, str]) -> np.ndarray:
@@ -161,15 +169,20 @@ def _plural(kind: str) -> str:
     return {"number": "numbers", "truth": "true and false"}.get(kind, kind)
 
 
-def _place(each: str | int, names: list[str] | None, width: int, origin: str) -> int:
-    """Return the place of a column that is asked for by name or place."""
-    if isinstance(each, str):
-        if names is None:
-            raise ValueError(f"{origin} has no names of columns: ask for {each!r} by its place.")
-        if each not in names:
-            some = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
-            raise ValueError(f"{origin} has no column {each!r}; it has {some}.")
-        return names.index(each)
-    if not 0 <= each < width:
-        raise ValueError(f"{origin} has no column {each}: its {width} columns are counted from 0.")
-    return int(each)
+def _places(asked: Sequence[str | int], names: list[str] | None, width: int, origin: str) -> list[int]:
+    """Return the places of columns that are asked for by name or place."""
+    known = {name: place for place, name in reversed(list(enumerate(names or ())))}
+    places = []
+    for each in asked:
+        if isinstance(each, str):
+            if names is None:
+                raise ValueError(f"{origin} has no names of columns: ask for {each!r} by its place.")
+            if each not in known:
+                some = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+                raise ValueError(f"{origin} has no column {each!r}; it has {some}.")
+            places.append(known[each])
+        elif 0 <= each < width:
+            places.append(int(each))
+        else:
+            raise ValueError(f"{origin} has no column {each}: its {width} columns are counted from 0.")
+    return places

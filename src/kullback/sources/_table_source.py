@@ -30,7 +30,7 @@ class TableSource(Source):
         self.names = columns.names
         self._supply, self._columns, self._size = supply, columns, batch_rows
         self._shuffle, self._bad, self._depth = shuffle, bad, ahead
-        self._began: dict[str, Any] = {"done": 0, "bad": 0, "codes": columns.codes.words}
+        self._began: dict[str, Any] = {"done": 0, "bad": 0, "codes": columns.codes.words, "entries": {}}
         self._mark: Mark | Drawn | None = None
         self._ahead: Ahead[Batch] | None = None
 
@@ -53,7 +53,8 @@ class TableSource(Source):
         return shuffled(self._in_order(position), reservoir, position["done"], None)
 
     def _in_order(self, position: dict[str, Any]) -> Iterator[Batch | None]:
-        self._columns.recall(position["codes"])
+        words = position["codes"]
+        self._columns.recall(words, position.get("entries", dict.fromkeys(words, position["done"])))
         tally = Tally(*self._bad, position["bad"])
         return batches(self._supply.begin(position), self._columns, self._size, tally, position["done"])
 
@@ -67,16 +68,19 @@ class TableSource(Source):
             return self._place(self._mark)
         before = self._began.get("before", self._began) if self._mark.before is None else self._place(self._mark.before)
         drawn = {name: getattr(self._mark, name) for name in ("read", "ended", "left", "first")}
-        counts = {"done": self._mark.rows, "bad": self.bad_rows, "codes": self.codes}
+        entries = self._place(self._mark.latest).get("entries", {})
+        counts = {"done": self._mark.rows, "bad": self.bad_rows, "codes": self.codes, "entries": entries}
         return {**drawn, "shuffle": self._asked, "before": copy.deepcopy(before), **counts}
 
     def _place(self, mark: Mark | None) -> dict[str, Any]:
         if mark is None:
             return copy.deepcopy(self._began)
-        return {**self._supply.position(mark), "done": mark.rows, "bad": mark.bad, "codes": self._words(mark)}
+        entries = {label: count for label, (_, count) in mark.words.items()}
+        counts = {"done": mark.rows, "bad": mark.bad, "codes": self._words(mark), "entries": entries}
+        return {**self._supply.position(mark), **counts}
 
     def _words(self, mark: Mark) -> dict[str, list[str]]:
-        return {label: self._columns.codes.words[label][:size] for label, size in mark.words.items()}
+        return {label: self._columns.codes.words[label][:size] for label, (size, _) in mark.words.items()}
 
     @property
     def _asked(self) -> list[int] | None:
