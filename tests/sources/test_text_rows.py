@@ -236,3 +236,14 @@ for line in (b"null", b"null}", b"null,", b"\\xef\\xbb\\xbfnull", b" null", b"[n
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n") == [*["3 1", "4 1", "1 1"] * 8, ""]
+
+
+def test_empty_lines_alone_are_no_rows(monkeypatch):
+    monkeypatch.setattr(text_file, "BLOCK", 4)
+    for format, text in (
+        ("csv", b"a\n1\n2\n" + b"\n" * 20 + b"3\n"),
+        ("jsonl", b'{"a":1}\n{"a":2}' + b"\n" * 20 + b'{"a":3}'),
+    ):
+        table, source = read(text, format)
+        assert np.array_equal(table, [[1], [2], [3]])
+        assert source.bad_rows == 0

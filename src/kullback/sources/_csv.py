@@ -100,7 +100,8 @@ class CsvPart(Part):
             with contextlib.suppress(pa.ArrowInvalid):
                 if block.sound:
                     table = csv.read_csv(pa.BufferReader(block.data), options, parse, convert)
-                    return Piece(table.combine_chunks().to_batches()[0], at, {}, where)
+                    if table.num_rows:  # nothing but empty lines are no batch
+                        return Piece(table.combine_chunks().to_batches()[0], at, {}, where)
             rows = [_picked(fields, taken, width) for _, fields, _ in self._rows(block)]
             careful, bad = careful_table(rows, columns.labels, columns.kinds)
             return Piece(careful, at, bad, where)

@@ -110,7 +110,7 @@ def _are_plain_numbers(entries: list[Any]) -> bool:
     if not entries or not isinstance(entries[0], str):
         return all(type(entry) in (int, float) for entry in entries)
     try:
-        return bool(list(map(float, entries))) and "_" not in "".join(entries)
+        return "_" not in "".join(entries) and bool(list(map(float, entries)))
     except (TypeError, ValueError):
         return False
 
