@@ -155,6 +155,8 @@ BAD = [
     ({"rate": 0}, ValueError, "rate is 0: it must be above 0"),
     ({"rate": 2.0, "method": "pbil"}, ValueError, "rate is 2.0: it must be above 0 and at most 1"),
     ({"target": float("nan")}, ValueError, "target is nan"),
+    ({"target": float("inf")}, ValueError, "target is inf: every value is that small"),
+    ({"budget": float("inf")}, ValueError, "budget is inf: it must be a whole number of evaluations, 50 or more"),
     ({"seed": -1}, ValueError, "seed is -1"),
     ({"restarts": "bipop"}, ValueError, "restarts is 'bipop'"),
     ({"resume": True}, ValueError, "resume=True needs checkpoint"),

@@ -14,6 +14,18 @@ def test_the_change_of_random_ranks_is_one_on_average():
     assert error < 0.01
 
 
+def test_the_change_is_that_of_counted_ranks():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        first, second = rng.integers(0, 6, 9).astype(float), rng.integers(0, 6, 4).astype(float)
+        first[rng.random(9) < 0.1] = np.inf
+        change = 0.0
+        for place, value in enumerate(second):
+            others = np.delete(first, place)
+            change += abs(np.sum(others < value) - np.sum(others < first[place]))
+        assert rank_change(first, second) == change / 4 / (8 / 3)
+
+
 def test_repeats_go_up_with_noise_and_down_without():
     assert next_repeats(2.0, 1.0, 100) > 2.0 > next_repeats(2.0, 0.0, 100)
     assert next_repeats(2.0, TOLERATED, 100) == 2.0

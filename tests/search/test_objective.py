@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from kullback import minimize
+from kullback import minimize, minimize_binary
 
 START = [1.0, -2.0, 0.5]
 COMMON = {"budget": 200, "restarts": None}
@@ -123,3 +123,60 @@ def test_f_may_spoil_its_argument():
         return value
 
     np.testing.assert_array_equal(minimize(f, START, **COMMON).x, minimize(sphere, START, **COMMON).x)
+
+
+def backwards(f, points):
+    return [f(point) for point in points][::-1]
+
+
+def test_a_map_that_changes_the_order_is_found_out():
+    def f(x):
+        return float(x @ x)
+
+    with pytest.warns(RuntimeWarning, match="map must return values in the order of the points"):
+        result = minimize(f, START, map=backwards, **COMMON)
+    assert result.fun == f(result.x)
+    assert not result.success
+    assert "in the order of the points" in result.message
+    with pytest.warns(RuntimeWarning, match="map must return values in the order of the points"):
+        spins = minimize_binary(lambda x: float(x @ np.arange(12)), 12, map=backwards, budget=300)
+    assert spins.fun == spins.x @ np.arange(12)
+
+
+def test_a_map_in_order_costs_one_call_more_and_changes_nothing():
+    calls = []
+
+    def f(x):
+        calls.append(x)
+        return float(x @ x)
+
+    alone = minimize(f, START, **COMMON)
+    assert len(calls) == alone.nfev
+    mapped = minimize(f, START, map=map, **COMMON)
+    assert len(calls) == 2 * alone.nfev + 1
+    assert (mapped.fun, mapped.nfev, mapped.message) == (alone.fun, alone.nfev, alone.message)
+    np.testing.assert_array_equal(mapped.x, alone.x)
+
+
+@pytest.mark.parametrize("restarts", ["ipop", None])
+def test_values_that_are_3_sigma_away_are_found(tmp_path, restarts):
+    def f(x):
+        return float((x - 2) @ (x - 2)) if np.max(np.abs(x)) > 0.9 else np.nan
+
+    path = tmp_path / "run.safetensors"
+    options = {"target": 1e-8, "budget": 3000, "restarts": restarts}
+    result = minimize(f, [0.0, 0.0], 0.3, **options)
+    assert result.success
+    assert result.restarts == 0  # it is still the first run
+    minimize(f, [0.0, 0.0], 0.3, checkpoint=path, callback=lambda seen: seen.nit == 4, **options)  # it has widened once
+    resumed = minimize(f, [0.0, 0.0], 0.3, checkpoint=path, resume=True, **options)
+    np.testing.assert_array_equal(resumed.x, result.x)
+    assert (resumed.nfev, resumed.runs) == (result.nfev, result.runs)
+
+
+def test_a_function_without_values_far_away_either_ends_soon():
+    result = minimize(lambda x: np.nan, START)
+    assert result.stopped == "failed"
+    assert result.nfev <= 9 * 7  # three populations, and one for each doubling
+    assert result.history.spread[-1] > 10  # from .3
+    assert "also with steps 64 times as long" in result.message

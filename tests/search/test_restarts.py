@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from kullback import minimize
-from kullback.search._restarts import Run, checked_restarts, next_plan
+from kullback import minimize, minimize_binary
+from kullback.search._restarts import Run, checked_restarts, doubled, next_plan
 from marks import slow
 
 
@@ -19,7 +19,7 @@ def run(population, large, evaluations):
 def test_ipop_doubles():
     runs, sizes = [], []
     for _ in range(4):
-        plan = next_plan("ipop", 6, runs, np.random.default_rng(0))
+        plan = next_plan("ipop", 6, 2, runs, np.random.default_rng(0))
         sizes.append(plan.population)
         runs.append(run(plan.population, True, 100))
     assert sizes == [6, 12, 24, 48]
@@ -28,7 +28,7 @@ def test_ipop_doubles():
 def test_bipop_spends_as_much_on_small_runs_as_on_large_ones():
     rng, runs = np.random.default_rng(1), []
     for _ in range(60):
-        plan = next_plan("bipop", 6, runs, rng)
+        plan = next_plan("bipop", 6, 2, runs, rng)
         cost = 100 * plan.population if plan.large else min(80 * plan.population, plan.limit)
         runs.append(run(plan.population, plan.large, cost))
         if not plan.large:
@@ -81,3 +81,19 @@ def test_runs_begin_at_different_points_of_a_closed_box():
 def test_bad_restarts_get_one_sentence(restarts):
     with pytest.raises(ValueError, match="restarts is"):
         checked_restarts(restarts)
+
+
+def test_populations_double_up_to_a_bound():
+    plan = next_plan("ipop", 6, 2, [run(6, True, 100)] * 40, np.random.default_rng(0))
+    assert plan.population == 6 * 2**11 <= 2**14
+    assert doubled(38, 40, 100_000) * 100_000 <= 2**23 < 2 * doubled(38, 40, 100_000) * 100_000
+    assert doubled(50_000, 40, 3) == 50_000  # what was asked for
+
+
+@pytest.mark.slow
+def test_a_plateau_does_not_make_populations_grow_for_ever(monkeypatch):
+    monkeypatch.setattr("kullback.search._restarts.MOST_POINTS", 24)
+    result = minimize(lambda X: np.zeros(len(X)), [1.0, 2.0], budget=600, vectorized=True)
+    assert [one.population for one in result.runs[:6]] == [6, 12, 24, 24, 24, 24]
+    spins = minimize_binary(lambda X: np.zeros(len(X)), 40, population=12, budget=600, vectorized=True)
+    assert [one.population for one in spins.runs[:4]] == [12, 24, 24, 24]

@@ -15,6 +15,7 @@ from kullback.search._binary_learning import filled_up
 from kullback.search._binary_loop import BinaryLoop, BinarySettings
 from kullback.search._binary_markov import MarkovSpins
 from kullback.search._binary_method import BinaryMethod, checked_spins
+from kullback.search._limits import checked_budget, checked_seed, checked_target
 from kullback.search._objective import Objective
 from kullback.search._restarts import checked_restarts
 
@@ -48,9 +49,11 @@ def minimize_binary(
     - `method`: "natural-gradient"; without interactions also "pbil" and "cross-entropy".
     - `budget`: evaluations at most, of different points. `target`: a value that is small enough. Without one, the
       budget is spent on restarts.
-    - `population`: points at a time, for the first run; each other has twice as many. `rate`: how far a step goes; see
+    - `population`: points at a time, for the first run; each other has twice as many, up to 16,384 points, or 2²³
+      statistics of spins and pairs. `rate`: how far a step goes; see
       `kullback.search.IndependentSpins` and `MarkovSpins` for both.
-    - `map`: evaluates f at many points, as `pool.map` or the `map` of a Dask client.
+    - `map`: evaluates f at many points, as `pool.map` or the `map` of a Dask client. It must keep their order: at the
+      end f is asked once more at `x`, and a warning says so where it is not `fun`.
     - `restarts`: "ipop", None, or how many there may be.
     - `callback`: sees the best so far after each population; returns True, or raises `StopIteration`, to stop.
     - `checkpoint`: a file to which all points and values are written from time to time; `resume` goes the same way
@@ -76,14 +79,8 @@ def minimize_binary(
     listed = _checked_pairs(interactions, spins)
     search = _checked_search(method, listed, spins, rate)
     first = search(population)
-    if operator.index(budget) < first.population:
-        raise ValueError(
-            f"budget is {budget}: one population takes {first.population} evaluations, so give it that or more."
-        )
-    if target is not None and np.isnan(target):
-        raise ValueError("target is nan: it must be a number, or None.")
-    if not 0 <= operator.index(seed) < 2**64:
-        raise ValueError(f"seed is {seed}: it must be a whole number from 0 to 2⁶⁴ − 1.")
+    most_evaluations, small_enough = checked_budget(budget, first.population), checked_target(target)
+    start_seed = checked_seed(seed)
     kind, most = checked_restarts(restarts)
     if kind == "bipop":
         raise ValueError("restarts is 'bipop': over spins it must be 'ipop', None, or how many there may be.")
@@ -95,16 +92,17 @@ def minimize_binary(
         n=spins,
         search=search,
         population=first.population,
+        statistics=spins + len(_starting_pairs(listed, spins)),
         learning=listed is None,
-        budget=int(budget),
-        target=-np.inf if target is None else float(target),
-        seed=int(seed),
+        budget=most_evaluations,
+        target=small_enough,
+        seed=start_seed,
         most_restarts=most,
         fingerprint={
             "n": spins,
             "interactions": "auto" if listed is None else listed.tolist(),
             "method": method,
-            "seed": int(seed),
+            "seed": start_seed,
             "population": first.population,
             "rate": rate,
         },
@@ -129,8 +127,12 @@ def _checked_search(
             f"method is {method!r}, whose step is for independent spins: "
             f"leave interactions at 'none', or take 'natural-gradient'."
         )
-    start = filled_up(np.empty((0, 2), np.int64), n) if pairs is None else pairs
-    return lambda population: MarkovSpins(n, start, population, rate)
+    return lambda population: MarkovSpins(n, _starting_pairs(pairs, n), population, rate)
+
+
+def _starting_pairs(pairs: NDArray[np.int64] | None, n: int) -> NDArray[np.int64]:
+    """Return the pairs of the first run: those that are given, or room for those that will be learned."""
+    return filled_up(np.empty((0, 2), np.int64), n) if pairs is None else pairs
 
 
 def _checked_pairs(interactions: Any, n: int) -> NDArray[np.int64] | None:

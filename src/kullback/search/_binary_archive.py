@@ -78,6 +78,10 @@ class Archive:
             self._values.append(self._known[names[row]])
         return np.array([self._known[name] for name in names])
 
+    def another_value(self, x: NDArray[np.float64], value: float) -> float | None:
+        """Return what f is at x, where a map has said something else."""
+        return self._objective.another_value(x, value)
+
     def write(self, path: Path, settings: dict[str, Any]) -> None:
         """Write all points and values, with what was asked for."""
         arrays: Arrays = {"points": np.array(self._points, dtype=np.int8).reshape(-1, self._n), "values": self.values}

@@ -17,8 +17,8 @@ from kullback.search._binary_learning import Learning
 from kullback.search._binary_markov import MarkovSpins
 from kullback.search._binary_method import BinaryMethod
 from kullback.search._engine import IN_A_HURRY
-from kullback.search._restarts import Run
-from kullback.search._result import History, called_off, made_result
+from kullback.search._restarts import Run, doubled
+from kullback.search._result import History, called_off, disputed, made_result
 from kullback.search._stopping import CONVERGED, FAILURES, SENTENCES, is_level
 
 #: Seconds between two checkpoints.
@@ -30,11 +30,14 @@ EXHAUSTED = "exhausted"
 
 
 class BinarySettings(NamedTuple):
-    """What a minimization was asked to do, once checked. `search` makes the search of a run by its population."""
+    """What a minimization was asked to do, once checked. `search` makes the search of a run by its population;
+    `statistics` is how many numbers a point has, spins and pairs.
+    """
 
     n: int
     search: Callable[[int], BinaryMethod]
     population: int
+    statistics: int
     learning: bool
     budget: int
     target: float
@@ -80,12 +83,14 @@ class BinaryLoop:
             finally:
                 # also when f or a person has interrupted
                 self._write()
-        return self._result()
+        result = self._result()
+        alone = self._archive.another_value(result.x, result.fun)
+        return result if alone is None else disputed(result, alone)
 
     def _begin(self) -> None:
-        """Begin the next run, with twice the population of the one before."""
+        """Begin the next run, with twice the population of the one before, up to a bound."""
         settings, number = self._settings, len(self._runs)
-        self._search = settings.search(settings.population * 2**number)
+        self._search = settings.search(doubled(settings.population, number, settings.statistics))
         self._began, self._best = self._archive.evaluations, np.inf
         self._level = self._stale = self._blank = 0
         if self._learning is not None:

@@ -34,12 +34,11 @@ class Turn(NamedTuple):
     condition: float
 
 
-def begun(search: Method, seed: int, run: int) -> Turn:
-    """Return the first turn of a run."""
+def begun(search: Method, seed: int, run: int, attempt: int = 0) -> Turn:
+    """Return the first turn of a run; each attempt at it has draws of its own."""
+    parts = (seed & 0xFFFFFFFF, seed >> 32, run + (attempt << 24))
     with computing():
-        return _turn(
-            _compiled(_begin, search)(search, np.uint32(seed & 0xFFFFFFFF), np.uint32(seed >> 32), np.uint32(run))
-        )
+        return _turn(_compiled(_begin, search)(search, *(np.uint32(part) for part in parts)))
 
 
 def advanced(search: Method, turn: Turn, points: NDArray[np.float64], values: NDArray[np.float64]) -> Turn:

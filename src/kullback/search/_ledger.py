@@ -11,7 +11,7 @@ from kullback.search._checkpoint import Arrays, check_arrays
 from kullback.search._engine import Turn, turn_shapes
 from kullback.search._integers import Stretch, no_stretch
 from kullback.search._method import Method
-from kullback.search._restarts import Plan, Run
+from kullback.search._restarts import WIDEST, Plan, Run
 from kullback.search._result import History
 from kullback.search._settings import Settings
 from kullback.search._stopping import SENTENCES, Look, is_level
@@ -67,6 +67,10 @@ class Ledger:
         self.plan, self.search, self.turn = plan, search, turn
         self.began, self.best, self.median, self.level, self.repeats = self.evaluations, [], [], 0, 1.0
         self.stretch = no_stretch(len(self.x))
+
+    def widen(self, plan: Plan, search: Method, turn: Turn) -> None:
+        """Go on with the same run from a wider start."""
+        self.plan, self.search, self.turn = plan, search, turn
 
     def note(self, turn: Turn, values: NDArray[np.float64], evaluations: int) -> Look:
         """Write down a generation, and return what stopping rules look at."""
@@ -126,7 +130,7 @@ def restored(path: Path, stopped: str, arrays: Arrays, settings: Settings) -> Le
         raise ValueError(f"{path} is damaged: it has no counts of a run.")
     evaluations, failed, began, level, population, large, limit, best_run = (int(count) for count in counts)
     value, repeats, shrink, condition = (float(number) for number in numbers)
-    sound = min(failed, began, level, limit) >= 0 and began <= evaluations and repeats >= 1 and 0 < shrink <= 1
+    sound = min(failed, began, level, limit) >= 0 and began <= evaluations and repeats >= 1 and 0 < shrink <= WIDEST
     sound = sound and not np.isnan(value + condition)
     if not (sound and population == len(arrays.get("points", ())) and population > 1):
         raise ValueError(f"{path} is damaged: its counts are not those of a run.")

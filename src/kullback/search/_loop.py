@@ -15,8 +15,8 @@ from kullback.search._engine import advanced, begun, distribution_of
 from kullback.search._ledger import RULES, Ledger, restored
 from kullback.search._noise import again, next_repeats, rank_change
 from kullback.search._objective import Objective
-from kullback.search._restarts import Plan, next_plan
-from kullback.search._result import called_off, made_result
+from kullback.search._restarts import WIDEST, Plan, next_plan
+from kullback.search._result import called_off, disputed, made_result
 from kullback.search._settings import Settings
 from kullback.search._stopping import run_over
 
@@ -65,7 +65,11 @@ class Loop:
                 # also when f or a person has interrupted: the file has the last whole population
                 if self._ledger.history:
                     self._write()
-        return self._result()
+        result = self._result()
+        if len(self._ledger.history) == before or self._settings.noisy:
+            return result
+        alone = self._objective.another_value(result.x, result.fun, self._settings.tolerance)
+        return result if alone is None else disputed(result, alone)
 
     def _over(self) -> bool:
         """Say whether a rule has stopped it all; the budget must have room for a population."""
@@ -98,7 +102,7 @@ class Loop:
         ledger, settings = self._ledger, self._settings
         number = len(ledger.runs)
         rng = np.random.default_rng([settings.seed, number, 1])
-        plan = next_plan(settings.restarts, settings.search.population, ledger.runs, rng)
+        plan = next_plan(settings.restarts, settings.search.population, len(settings.x0), ledger.runs, rng)
         search = settings.search_of(plan, number)
         ledger.begin(plan, search, begun(search, settings.seed, number))
 
@@ -152,12 +156,24 @@ class Loop:
 
     def _end_run(self, rule: str) -> None:
         ledger, settings = self._ledger, self._settings
+        if rule == "failed" and not ledger.value < np.inf and self._widen():
+            return
         if len(ledger.runs) >= settings.most_restarts or (rule == "failed" and not ledger.value < np.inf):
             ledger.stopped = rule
             return
         self._settle()
         ledger.end(rule)
         self._begin()
+
+    def _widen(self) -> bool:
+        """Begin the run again with steps twice as long, as f has no value so far; return False where they are too long."""
+        ledger, settings = self._ledger, self._settings
+        plan, number = ledger.plan._replace(shrink=2 * ledger.plan.shrink), len(ledger.runs)
+        if plan.shrink > WIDEST or not np.isfinite(plan.shrink * settings.scale).all():
+            return False
+        search = settings.search_of(plan, number)
+        ledger.widen(plan, search, begun(search, settings.seed, number, round(np.log2(plan.shrink))))
+        return True
 
     def _settle(self) -> None:
         """With noise the best value is one that was lucky: take the mean of the distribution, and average there."""

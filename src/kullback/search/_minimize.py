@@ -10,6 +10,7 @@ from scipy.optimize import OptimizeResult
 from kullback.search._auto import chosen_method
 from kullback.search._bounds import Box, checked_box
 from kullback.search._integers import checked_integers
+from kullback.search._limits import checked_budget, checked_seed, checked_target, is_number
 from kullback.search._loop import Loop
 from kullback.search._method import Method
 from kullback.search._objective import Objective
@@ -46,7 +47,8 @@ def minimize(
     - `f`: a function of a point, an array of n numbers; with `vectorized`, of a batch of them, one in each row. It may
       raise or return NaN: such points count as the worst.
     - `x0`, `sigma0`: where to begin, and the standard deviation of the first points, one number or one for each
-      coordinate. The minimum should be within some `sigma0` of `x0`.
+      coordinate. The minimum should be within some `sigma0` of `x0`. Where f has no value near `x0`, steps up to 64
+      times as long are tried.
     - `bounds`: a pair for all coordinates, one for each, or `scipy.optimize.Bounds`; None for an open side. f is never
       called outside.
     - `method`: "auto", "cma", "limited-memory", "xnes", "snes", "spherical", "natural-gradient",
@@ -57,9 +59,11 @@ def minimize(
     - `population`: points at a time, for the first run.
     - `integers`: which coordinates are whole numbers, by place or by a mask. f sees them rounded.
     - `guesses`: points that go with the first population.
-    - `map`: evaluates f at many points, as `pool.map` or the `map` of a Dask client.
+    - `map`: evaluates f at many points, as `pool.map` or the `map` of a Dask client. It must keep their order: at the
+      end f is asked once more at `x`, beside the budget, and a warning says so where it is not `fun`.
     - `noisy`: f has noise. Points are evaluated as often as their order needs, and `x` is the mean of the distribution.
-    - `restarts`: "ipop", "bipop", None, or how many there may be.
+    - `restarts`: "ipop", "bipop", None, or how many there may be. Populations double up to 16,384 points, or 2²³
+      numbers.
     - `tolerance`: values within it are equal to the rule that ends a run.
     - `callback`: sees the best so far after each population; returns True, or raises `StopIteration`, to stop.
     - `checkpoint`: a file to which the run is written from time to time; `resume` goes on from it, bit for bit.
@@ -86,14 +90,13 @@ def minimize(
     given = None if guesses is None else _checked_points(guesses, "guesses", box, len(start))
     search = chosen_method(method, inside if hull is None else hull.unfold(inside), scale, population, interactions)
     needed = search.population + (0 if given is None else len(given))
-    if not _is_whole(budget) or budget < needed:
-        raise ValueError(f"budget is {budget!r}: one population takes {needed} evaluations, so give it that or more.")
-    if not _is_number(-np.inf if target is None else target):
-        raise ValueError(f"target is {target!r}: it must be a number, or None.")
-    if not _is_number(tolerance) or tolerance < 0:
+    most_evaluations, small_enough, start_seed = (
+        checked_budget(budget, needed),
+        checked_target(target),
+        checked_seed(seed),
+    )
+    if not is_number(tolerance) or tolerance < 0:
         raise ValueError(f"tolerance is {tolerance!r}: it must be 0 or more.")
-    if not _is_whole(seed) or not 0 <= seed < 2**64:
-        raise ValueError(f"seed is {seed!r}: it must be a whole number from 0 to 2⁶⁴ − 1.")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback is a {type(callback).__name__}: it must be a function.")
     if resume and checkpoint is None:
@@ -109,9 +112,9 @@ def minimize(
         whole=whole,
         search=search,
         guesses=given,
-        budget=int(budget),
-        target=-np.inf if target is None else float(target),
-        seed=int(seed),
+        budget=most_evaluations,
+        target=small_enough,
+        seed=start_seed,
         noisy=bool(noisy),
         restarts=kind,
         most_restarts=most,
@@ -119,14 +122,6 @@ def minimize(
     )
     path = None if checkpoint is None else Path(checkpoint)
     return Loop(settings, Objective(f, vectorized, map), callback, path, verbose).run(resume)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not np.isnan(value)
-
-
-def _is_whole(value: Any) -> bool:
-    return _is_number(value) and np.isfinite(value) and value == int(value)
 
 
 def _checked_start(x0: Any) -> np.ndarray:

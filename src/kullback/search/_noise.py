@@ -22,11 +22,11 @@ def rank_change(first: NDArray[np.float64], second: NDArray[np.float64]) -> floa
     >>> rank_change(np.array([3.0, 1.0, 2.0, 4.0]), np.array([3.1, 1.2]))
     0.0
     """
-    m = len(first)
-    change = 0.0
-    for place, value in enumerate(second):
-        others = np.delete(first, place)
-        change += abs(float(np.sum(others < value)) - float(np.sum(others < first[place])))
+    m, chosen = len(first), first[: len(second)]
+    ordered = np.sort(first)
+    # of the others: the value that is replaced is not among those below
+    below = np.searchsorted(ordered, second) - (chosen < second)
+    change = float(np.abs(below - np.searchsorted(ordered, chosen)).sum())
     return change / len(second) / ((m - 1) / 3)
 
 

@@ -8,6 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+#: The share by which two evaluations at one point may differ, on different machines.
+SAME = 1e-6
+
+
 class Failure(NamedTuple):
     """An answer that is none: f has raised."""
 
@@ -39,6 +43,13 @@ class Objective:
         self.evaluations += len(points)
         self.failed += int(np.isnan(values).sum())
         return values
+
+    def another_value(self, x: NDArray[np.float64], value: float, tolerance: float = 0.0) -> float | None:
+        """Ask f once more at x, alone: return what it says where a map has said something else. It is not counted."""
+        if self._map is None or not np.isfinite(value):
+            return None
+        alone = float(self._points(x[None])[0])
+        return None if np.isclose(alone, value, rtol=SAME, atol=tolerance) else alone
 
     def _batch(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         answer = _guarded(self._f, points.copy())

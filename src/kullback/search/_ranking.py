@@ -12,12 +12,8 @@ from numpy.typing import NDArray
 def places(values: Float[Array, " m"]) -> Int[Array, " m"]:
     """Return the place of each value, 0 for the least. NaN comes last; of equal values the first comes first."""
     keys = jnp.where(jnp.isnan(values), jnp.inf, values)
-    before = (keys[None, :] < keys[:, None]) | ((keys[None, :] == keys[:, None]) & _earlier(len(values)))
-    return jnp.sum(before, axis=1, dtype=jnp.int32)
-
-
-def _earlier(m: int) -> NDArray[np.bool_]:
-    return np.tril(np.ones((m, m), dtype=bool), -1)
+    count = jnp.arange(len(values), dtype=jnp.int32)
+    return jnp.zeros_like(count).at[jnp.argsort(keys, stable=True)].set(count, unique_indices=True)
 
 
 def log_weights(m: int) -> NDArray[np.float64]:

@@ -4,6 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+#: Restarts double populations up to so many points, and so many numbers.
+MOST_POINTS, MOST_NUMBERS = 2**14, 2**23
+#: In units of the first scale, how far is looked for a point at which f has a value.
+WIDEST = 64.0
+
 
 class Run(NamedTuple):
     """One run between two restarts: how it began, what it has cost, and why it ended."""
@@ -37,16 +42,29 @@ def checked_restarts(restarts: Any) -> tuple[str, float]:
     raise ValueError(f"restarts is {restarts!r}: it must be 'ipop', 'bipop', None, or how many there may be.")
 
 
-def next_plan(kind: str, population: int, runs: list[Run], rng: np.random.Generator) -> Plan:
-    """Return the plan of the next run.
+def doubled(population: int, times: int, width: int) -> int:
+    """Return a population that is doubled so many times, or as often as it may: to `MOST_POINTS` points, each of
+    `width` numbers, and `MOST_NUMBERS` numbers. One that is larger from the beginning stays as it is.
 
-    - "ipop": each run has twice the population of the one before. Auger, Hansen, A restart CMA evolution strategy with
+    >>> doubled(6, 3, 2), doubled(6, 50, 2), doubled(100_000, 3, 2)
+    (48, 12288, 100000)
+    """
+    most = min(MOST_POINTS, MOST_NUMBERS // width)
+    while times > 0 and 2 * population <= most:
+        population, times = 2 * population, times - 1
+    return population
+
+
+def next_plan(kind: str, population: int, width: int, runs: list[Run], rng: np.random.Generator) -> Plan:
+    """Return the plan of the next run, for points of `width` numbers.
+
+    - "ipop": each run has twice the population of the one before, up to a bound (`doubled`). Auger, Hansen, A restart CMA evolution strategy with
       increasing population size (2005).
     - "bipop": so do the large runs; between them, until they have cost as much, go small ones with a population and a
       step by chance, and at most half the evaluations of the last large one. Hansen, Benchmarking a BI-population
       CMA-ES on the BBOB-2009 function testbed (2009).
     """
-    larger = population * 2 ** sum(run.large for run in runs)
+    larger = doubled(population, sum(run.large for run in runs), width)
     if kind == "ipop" or not runs:
         return Plan(larger)
     spent = {large: sum(run.evaluations for run in runs[1:] if run.large is large) for large in (False, True)}

@@ -1,5 +1,6 @@
 """What a minimization has found, and its history."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -44,6 +45,17 @@ def called_off(
         return True
 
 
+def disputed(result: OptimizeResult, alone: float) -> OptimizeResult:
+    """Return a result whose value is not the one that f has at x alone, with that value; warn and say why."""
+    told = (
+        f"f is {alone:g} at x, where map has said {result.fun:g}: "
+        f"map must return values in the order of the points, and an f with noise needs noisy=True."
+    )
+    warnings.warn(told, RuntimeWarning, stacklevel=4)
+    result.update(fun=alone, success=False, message=f"{result.message} But {told}")
+    return result
+
+
 def made_result(
     x: NDArray[np.float64],
     value: float,
@@ -59,6 +71,8 @@ def made_result(
     """Return it as SciPy does. It is a success where the target was reached, or a run has converged."""
     sentence = SENTENCES[stopped]
     if stopped == "failed" or not np.isfinite(value):
+        widest = max((run.shrink for run in runs), default=1.0)
+        sentence += f", also with steps {widest:g} times as long" if widest > 1 else ""
         sentence += f"; the last time, {reason}" if failed else ""
     elif len(runs) > 1:
         sentence += f", after {len(runs) - 1} restart{'s' if len(runs) > 2 else ''}"
