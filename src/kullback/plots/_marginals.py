@@ -16,8 +16,8 @@ def plot_marginal(
 
     `densities` has a row for each component: its density at each of `x`. The components, each times its weight, are
     dashed in their colors, their sum is solid, and `values` are a histogram. With `discrete`, `x` are all possible
-    values: components are bars that stand on each other, up to the mixture, and the data are dots. `axes` is where to
-    draw: a new figure when it is None.
+    values, at equal distances: components are bars that stand on each other, up to the mixture, and the data are dots.
+    `axes` is where to draw: a new figure when it is None.
 
     >>> axes = plot_marginal([0, 1], [[0.5, 0.5], [0.0, 1.0]], [0.4, 0.6], discrete=True)
     >>> [round(float(bar.get_y() + bar.get_height()), 3) for bar in axes.patches[2:]]  # the second on the first
@@ -50,13 +50,17 @@ def _curves(axes: Axes, x: np.ndarray, parts: np.ndarray, values: np.ndarray | N
 
 
 def _bars(axes: Axes, x: np.ndarray, parts: np.ndarray, values: np.ndarray | None) -> None:
-    floor = np.zeros(len(x))
+    floor, room = np.zeros(len(x)), np.min(np.diff(x)) if len(x) > 1 else 1.0
     for part, color in zip(parts, colors_of(len(parts)), strict=True):
-        axes.bar(x, part, bottom=floor, width=0.8, color=color, alpha=0.7, linewidth=0)
+        axes.bar(x, part, bottom=floor, width=0.8 * room, color=color, alpha=0.7, linewidth=0)
         floor += part
+    highest = float(floor.max())
     if values is not None:
         share = (values[:, None] == x).mean(axis=0) if len(values) * len(x) < 1e7 else _counted(values, x)
         axes.plot(x, share, color="black", linestyle="none", marker="o", markersize=4)
+        highest = max(highest, float(share.max()))
+    if highest > 0:
+        axes.set_ylim(0, 1.05 * highest)  # the upper bars stick to where they begin
     if len(x) <= 10:
         axes.set_xticks(x)
 

@@ -1,27 +1,44 @@
 """What components say of each column: a density, moments, and words."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from kullback import families, models
-from kullback.report._text import number
+from kullback.report._text import clean, number, short
 
 #: Rows of counts have totals of their own; of more totals than this some stand for all.
 _TOTALS = 40
+#: Categories of a component that are told in words.
+_CATEGORIES = 8
 
 
 class Column(NamedTuple):
-    """One column of K components. `density` takes points to an array of shape (K, points)."""
+    """One column of K components. `density` takes points to an array of shape (K, points); None is not known."""
 
-    density: Callable[[np.ndarray], np.ndarray]
+    density: Callable[[np.ndarray], np.ndarray] | None
     discrete: bool
     span: tuple[float, float]
     words: list[str]
     moments: tuple[np.ndarray, np.ndarray] | None = None  # means and variances, of columns whose numbers are sizes
     wraps: bool = False
+    listed: bool = False  # whether the values are codes 0, 1, … of something
+    categories: tuple[str, ...] = ()  # what the codes stand for, where that is known
+
+    def law(self, x: np.ndarray) -> np.ndarray:
+        """Return the density at points."""
+        assert self.density is not None
+        return self.density(x)
+
+    def named(self, categories: Sequence[str] | None) -> "Column":
+        """Return the column with the words that its codes stand for, if it has codes and there are words."""
+        if not categories or not self.listed or len(categories) < self.span[1] + 1:
+            return self
+        count = int(self.span[1]) + 1
+        known = tuple(clean(word) for word in categories[:count])
+        return self._replace(categories=known, words=[_shares(row, known) for row in self.law(np.arange(count))])
 
 
 def columns_of(components: Any, totals: np.ndarray | None) -> list[Column]:
@@ -48,8 +65,10 @@ def columns_of(components: Any, totals: np.ndarray | None) -> list[Column]:
         case models.CompoundDirichlet():
             alpha = np.asarray(components.concentration)
             return _counts(alpha, alpha, _some(totals, float(components.trials)))
-    found = np.asarray(components.probabilities)  # counts of any total
-    return _counts(found, None, _some(totals, float(np.mean(components.total))))
+        case models.Counts():  # of any total
+            found = np.asarray(components.probabilities)
+            return _counts(found, None, _some(totals, float(np.mean(components.total))))
+    return [_unknown(components) for _ in range(int(np.prod(components.event_shape)))]
 
 
 def gaussian_moments(components: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -72,11 +91,10 @@ def _single(members: Any, place: int) -> Column:
     match members:
         case families.Bernoulli():
             p = of("probability")
-            return _listed([0, 1], np.stack([1 - p, p], axis=1), _words("probability", p))
+            return _codes(np.stack([1 - p, p], axis=1), _words("probability", p))
         case families.Categorical():
             p = of("probabilities")
-            words = [", ".join(f"{c}: {number(share, 2)}" for c, share in enumerate(row) if share > 0) for row in p]
-            return _listed(range(p.shape[1]), p, words)
+            return _codes(p, [_shares(row, tuple(map(str, range(len(row))))) for row in p])
         case families.Poisson():
             rate = of("rate")
             return _whole(stats.poisson(rate[:, None]), _words("rate", rate), (rate, rate))
@@ -91,10 +109,18 @@ def _single(members: Any, place: int) -> Column:
             a, b = of("alpha"), of("beta")
             words = [f"α {number(one)}, β {number(other)}" for one, other in zip(a, b, strict=True)]
             return _smooth(stats.beta(a[:, None], b[:, None]), words, (0, 1), True)
-    mean, concentration = of("mean"), of("concentration")
-    words = [f"{number(m)} rad, κ {number(c)}" for m, c in zip(mean, concentration, strict=True)]
-    density = stats.vonmises(concentration[:, None], loc=mean[:, None]).pdf
-    return Column(density, False, (-np.pi, np.pi), words, wraps=True)
+        case families.VonMises():
+            mean, concentration = of("mean"), of("concentration")
+            words = [f"{number(m)} rad, κ {number(c)}" for m, c in zip(mean, concentration, strict=True)]
+            density = stats.vonmises(concentration[:, None], loc=mean[:, None]).pdf
+            return Column(density, False, (-np.pi, np.pi), words, wraps=True)
+    return _unknown(members)
+
+
+def _unknown(members: Any) -> Column:
+    """Return a column of a family of which nothing is known here but its name: it has no picture."""
+    words = [type(members).__name__] * members.batch_shape[0]
+    return Column(None, False, (0.0, 0.0), words)
 
 
 def _normal(means: np.ndarray, spreads: np.ndarray) -> Column:
@@ -113,6 +139,19 @@ def _smooth(law: Any, words: list[str], support: tuple[float, float], sizes: boo
 def _whole(law: Any, words: list[str], moments: tuple[np.ndarray, np.ndarray] | None) -> Column:
     span = float(law.ppf(0.001).min()), float(law.ppf(0.999).max())
     return Column(law.pmf, True, span, words, moments)
+
+
+def _codes(shares: np.ndarray, words: list[str]) -> Column:
+    return _listed(range(shares.shape[1]), shares, words)._replace(listed=True)
+
+
+def _shares(row: np.ndarray, names: tuple[str, ...]) -> str:
+    """Return the names of categories and their shares: all that there are, or the largest."""
+    there = np.flatnonzero(row > 0)
+    largest = np.sort(there[np.argsort(-row[there], kind="stable")[:_CATEGORIES]])
+    told = ", ".join(f"{short(names[place])}: {number(row[place], 2)}" for place in largest)
+    rest = len(there) - len(largest)
+    return f"{told}, … {rest:,} more" if rest else told
 
 
 def _listed(values: Any, shares: np.ndarray, words: list[str]) -> Column:

@@ -6,7 +6,8 @@ from scipy.optimize import linear_sum_assignment
 
 from kullback.models._mixture import distances
 from kullback.plots import colors_of, panels
-from kullback.report._components import column_values, draw_plane, grid, plane_of, some_rows
+from kullback.report._components import column_values, draw_plane, name_bars, plane_of, shown_rows
+from kullback.report._grid import grid
 from kullback.report._parts import Picture, Table, picture, table
 from kullback.report._subject import Subject
 from kullback.report._text import number
@@ -58,7 +59,7 @@ def _planes(after: Subject, before: list[Subject]) -> list[Picture]:
     plane = plane_of(after)
     if plane is None:
         return []
-    points = None if after.X is None else some_rows(len(after.X), _POINTS)
+    points = None if after.X is None else shown_rows(after, _POINTS)
     models = [*_named(before)[:_MODELS], ("combination", after)]
     shown = [(name, subject, counterparts(subject, after)) for name, subject in models]
     room = panels()[1]  # one frame for all of them
@@ -83,25 +84,27 @@ def _marginals(after: Subject, before: list[Subject]) -> list[Picture]:
 
     def drawn(place: int) -> Picture:
         values = column_values(after, place)
-        x, bars = grid(after.columns[place], values)
-        mark = "o" if bars else ""
+        at = grid(after.columns[place], after.weights, values)
+        x, mark = at.x, "o" if at.width else ""
 
         def draw(width: float) -> Figure:
             figure, axes = panels(width=width, height=3.0)
             for number_, (subject, color) in enumerate(zip(before, colors_of(len(before)), strict=True)):
-                total = subject.weights @ subject.columns[place].density(x)
+                total = subject.weights @ at.densities(subject.columns[place])
                 axes.plot(x, total, mark + "--", color=color, linewidth=1.2, markersize=4, label=f"before: {number_}")
-            total = after.weights @ after.columns[place].density(x)
+            total = after.weights @ at.densities(after.columns[place])
             axes.plot(x, total, mark + "-", color="black", linewidth=2, markersize=5, label="combination")
             axes.set_ylim(bottom=0)
             axes.set_ylabel("probability" if after.columns[place].discrete else "density")
+            name_bars(axes, at)
             if len(before) <= _MODELS:
                 axes.legend(frameon=False, fontsize=9)
             return figure
 
         return picture(f"combination-{place}", after.names[place], "", draw)
 
-    return [drawn(place) for place in range(min(len(after.names), _COLUMNS))]
+    known = [place for place, column in enumerate(after.columns) if column.density is not None]
+    return [drawn(place) for place in known[:_COLUMNS]]
 
 
 def check_before(after: Subject, before: list[Subject]) -> None:

@@ -7,13 +7,14 @@ from matplotlib.figure import Figure
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.plots import colors_of, panels, plot_ellipses, plot_marginal
 from kullback.report._columns import Column, gaussian_moments
+from kullback.report._grid import Grid, grid
 from kullback.report._parts import Picture, Table, picture, table
 from kullback.report._plane import Plane
 from kullback.report._subject import Subject
-from kullback.report._text import number
+from kullback.report._text import number, short
 
-#: Columns whose marginals are drawn, points of a picture, and values that have a bar each.
-MOST_MARGINALS, MOST_POINTS, MOST_BARS = 12, 2000, 40
+#: Columns whose marginals are drawn, and points of a picture.
+MOST_MARGINALS, MOST_POINTS = 12, 2000
 _SEED = 0
 
 
@@ -44,6 +45,11 @@ def some_rows(count: int, most: int = MOST_POINTS) -> np.ndarray:
     if count <= most:
         return np.arange(count)
     return np.sort(np.random.default_rng(_SEED).choice(count, most, replace=False))
+
+
+def shown_rows(subject: Subject, most: int = MOST_POINTS) -> np.ndarray:
+    """Return the rows that are drawn on a plane: none of those with missing entries."""
+    return subject.complete[some_rows(len(subject.complete), most)]
 
 
 def draw_plane(
@@ -80,14 +86,16 @@ def ellipses(subject: Subject) -> list[Picture]:
     plane = plane_of(subject)
     if plane is None:
         return []
-    points = None if subject.X is None else some_rows(len(subject.X))
+    points = None if subject.X is None else shown_rows(subject)
 
     def draw(width: float) -> Figure:
         figure, axes = panels(width=width, height=4.2)
         draw_plane(axes, subject, plane, points)
         return figure
 
-    told = "" if points is None or subject.X is None else f" Points are {_all_or_some(len(points), len(subject.X))}."
+    told = (
+        "" if points is None else f" Points are {_all_or_some(len(points), len(subject.complete))}.{subject.left_out}"
+    )
     caption = f"Each ellipse reaches two standard deviations from its mean, {plane.told}.{told}"
     return [picture("ellipses", "Where they lie", caption, draw)]
 
@@ -101,20 +109,45 @@ def marginals(subject: Subject) -> list[Picture]:
     if subject.components is None:
         return []
     shown = list(zip(subject.names, subject.columns, strict=True))[:MOST_MARGINALS]
-    return [_marginal(subject, place, name, column) for place, (name, column) in enumerate(shown)]
+    return [
+        _marginal(subject, place, name, column)
+        for place, (name, column) in enumerate(shown)
+        if column.density is not None
+    ]
 
 
 def _marginal(subject: Subject, place: int, name: str, column: Column) -> Picture:
     values = column_values(subject, place)
-    x, bars = grid(column, values)
-    densities = column.density(x)
+    at = grid(column, subject.weights, values)
+    densities = at.densities(column)
 
     def draw(width: float) -> Figure:
         figure, axes = panels(width=width, height=3.0)
-        plot_marginal(x, densities, subject.weights, values, bars, axes)
+        plot_marginal(at.x, densities, subject.weights, at.seen(values), at.width > 0, axes)
+        name_bars(axes, at)
         return figure
 
-    return picture(f"marginal-{place}", name, "", draw)
+    return picture(f"marginal-{place}", name, told_of(subject, column, at, values), draw)
+
+
+def name_bars(axes: Axes, at: Grid) -> None:
+    """Write words below the bars, upright where they have no room side by side."""
+    if at.labels:
+        labels = [short(label) for label in at.labels]
+        room = sum(len(label) + 2 for label in labels) < 60
+        axes.set_xticks(at.x, labels, rotation=0 if room else 90)
+
+
+def told_of(subject: Subject, column: Column, at: Grid, values: np.ndarray | None) -> str:
+    """Return what the picture of a column does not show by itself."""
+    told = []
+    if at.width > 1:
+        told.append(f"Each bar is of {at.width:,} whole numbers.")
+    if 0 < len(at.labels) < len(column.categories):
+        told.append(f"The {len(at.labels)} commonest of {len(column.categories):,} words.")
+    if values is not None and subject.X is not None and len(values) < len(subject.X):
+        told.append(f"{len(subject.X) - len(values):,} of {len(subject.X):,} rows have no value here.")
+    return " ".join(told)
 
 
 def column_values(subject: Subject, place: int) -> np.ndarray | None:
@@ -127,23 +160,6 @@ def column_values(subject: Subject, place: int) -> np.ndarray | None:
     if threshold is not None:
         values = (values > threshold).astype(float)
     return np.mod(values + np.pi, 2 * np.pi) - np.pi if subject.columns[place].wraps else values
-
-
-def grid(column: Column, values: np.ndarray | None) -> tuple[np.ndarray, bool]:
-    """Return the points at which a column is drawn, and whether each has a bar."""
-    low, high = column.span
-    if column.discrete:
-        if values is not None and len(values):
-            low, high = min(low, values.min()), max(high, values.max())
-        low, high = np.floor(low), np.ceil(high)
-        if high - low < MOST_BARS:
-            return np.arange(low, high + 1), True
-        return np.unique(np.linspace(low, high, 300).round()), False
-    if values is not None and len(values):
-        room = 0.05 * (values.max() - values.min()) or 1.0
-        inside = (values.min() - room, values.max() + room)
-        low, high = (max(low, inside[0]), min(high, inside[1])) if column.wraps else inside
-    return np.linspace(low, high, 300), False
 
 
 def component_table(subject: Subject) -> Table:

@@ -1,15 +1,16 @@
 """Pictures of hidden Markov models: the states in time, and how they follow each other."""
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kullback.plots import panels, plot_states, plot_transitions
 from kullback.report._parts import Picture, Table, picture, table
-from kullback.report._subject import Subject
-from kullback.report._text import number, percent, two_lines
+from kullback.report._subject import Subject, missing_in
+from kullback.report._text import number, percent, short, two_lines
 
-#: Rows and columns of the timeline.
-_STEPS, _COLUMNS = 1000, 4
+#: Rows and columns of the timeline, and words beside it.
+_STEPS, _COLUMNS, _LEVELS = 1000, 4, 10
 
 
 def timeline(subject: Subject) -> list[Picture]:
@@ -28,6 +29,7 @@ def timeline(subject: Subject) -> list[Picture]:
         for place, (name, each) in enumerate(zip(names, np.ravel(axes), strict=True)):
             plot_states(time, X[begin:, place], path[begin:], k, each, lengths)
             each.set_ylabel(two_lines(name))
+            _name_levels(each, subject.columns[place].categories)
             if place < len(names) - 1:
                 each.tick_params(labelbottom=False)
         np.ravel(axes)[-1].set_xlabel("row")
@@ -40,7 +42,14 @@ def timeline(subject: Subject) -> list[Picture]:
         caption += f" The last {_STEPS:,} of {len(X):,} rows."
     if len(names) < len(subject.names):
         caption += f" The first {len(names)} of {len(subject.names)} columns."
+    caption += missing_in(X[begin:, : len(names)])
     return [picture("timeline", "States in time", caption, draw, wide=True)]
+
+
+def _name_levels(axes: Axes, categories: tuple[str, ...]) -> None:
+    """Write words beside the levels of a column of words, where there is room for them."""
+    if 0 < len(categories) <= _LEVELS:
+        axes.set_yticks(range(len(categories)), [short(word, 12) for word in categories])
 
 
 def transition_graph(subject: Subject) -> list[Picture]:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from kullback.plots import panels, plot_eigenvalues, plot_forecast
 from kullback.report._parts import Picture, Table, picture, table
-from kullback.report._subject import Subject
+from kullback.report._subject import Subject, missing_in
 from kullback.report._text import number, two_lines
 
 #: Rows of the past that are drawn, columns, and rows ahead at most.
@@ -47,7 +47,8 @@ def forecast(subject: Subject, future_inputs: np.ndarray | None = None) -> list[
         return figure
 
     title = "Fit and forecast" if steps else "Fit"
-    return [picture("forecast", title, _told(subject, rows - begin, steps, len(names)), draw, wide=True)]
+    caption = _told(subject, rows - begin, steps, len(names)) + missing_in(X[begin:, : len(names)])
+    return [picture("forecast", title, caption, draw, wide=True)]
 
 
 def _told(subject: Subject, past: int, steps: int, columns: int) -> str:

@@ -50,8 +50,8 @@ class Plane(NamedTuple):
         return cls(center, leading / scale, (first, second), told)
 
     def places(self, X: np.ndarray) -> np.ndarray:
-        """Return where rows lie; missing entries count as the average."""
-        return np.where(np.isfinite(X), X - self.center, 0.0) @ self.axes.T
+        """Return where rows lie that have no missing entries."""
+        return (X - self.center) @ self.axes.T
 
     def shadows(self, means: np.ndarray, covariances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the means and covariances that Gaussians have on the plane."""

@@ -38,7 +38,10 @@ def least_likely(subject: Subject) -> list[Table]:
     if each is None or subject.X is None:
         return []
     order = np.argsort(each, kind="stable")[:_LEAST]
-    rows = [[f"{row:,}", number(each[row]), *(number(value) for value in subject.X[row])] for row in order]
+    rows = [
+        [f"{row:,}", number(each[row]), *(subject.entry(row, place) for place in range(len(subject.names)))]
+        for row in order
+    ]
     headers = ["row", "log-likelihood", *subject.names]
     if len(subject.lengths) > 1:
         ends = np.cumsum(subject.lengths)

@@ -21,6 +21,8 @@ def sections(subject: Subject, before: list[Subject], future_inputs: np.ndarray 
         pictures = side_by_side(subject, before)
         if pictures and plane_of(subject) is not None and len(subject.weights) > 1:
             note += " Components have the number and color of those of the combination that they went into."
+        if pictures and plane_of(subject) is not None:
+            note += subject.left_out
         found.append(Section("combination", "The combination", note, [likelihoods(subject, before)], pictures))
     found.append(Section("learning-section", "Learning", "", [], learning_curves(subject, before)))
     found.append(Section("rows", "Rows that were not expected", "", least_likely(subject), []))
@@ -54,9 +56,18 @@ def _own(subject: Subject, future_inputs: np.ndarray | None) -> list[Section]:
     return [Section("components", "The components", "", [component_table(subject)], pictures)]
 
 
+def _without_picture(subject: Subject) -> str:
+    """Return the columns of which there is no picture, as this page does not know their family."""
+    if subject.components is None:
+        return ""
+    drawn = list(zip(subject.names, subject.columns, strict=True))[:MOST_MARGINALS]
+    named = [f"{name} ({column.words[0]})" for name, column in drawn if column.density is None]
+    return ", ".join(named) + ": this page does not know the family" if named else ""
+
+
 def _columns(subject: Subject) -> Section:
-    pictures = marginals(subject)
-    if not pictures:
+    pictures, unknown = marginals(subject), _without_picture(subject)
+    if not pictures and not unknown:
         return Section("columns", "", "", [], [])
     note = "Solid lines, or the tops of colored bars: the model. "
     if len(subject.weights) > 1:
@@ -64,5 +75,7 @@ def _columns(subject: Subject) -> Section:
     if subject.X is not None:
         note += "Gray bars, or dots: the data. "
     if len(subject.names) > MOST_MARGINALS:
-        note += f"The first {MOST_MARGINALS} of {len(subject.names):,} columns."
+        note += f"The first {MOST_MARGINALS} of {len(subject.names):,} columns. "
+    if unknown:
+        note = (note if pictures else "") + f"There is no picture of {unknown}."
     return Section("columns", "Column by column", note, [], pictures)

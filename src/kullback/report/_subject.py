@@ -13,7 +13,7 @@ from kullback import families, models
 from kullback.estimators._sequences import check_lengths
 from kullback.families import Batch, Steps
 from kullback.report._columns import Column, columns_of
-from kullback.report._text import clean
+from kullback.report._text import clean, number
 from kullback.runtime import computing
 
 
@@ -37,6 +37,7 @@ class Subject:
         names = own if own is not None else known
         count = self._width(estimator)
         self.names = [f"column {place}" for place in range(count)] if names is None else [clean(n) for n in names]
+        self.categories = _words_of(estimator, count, known if names is None else names)
         self.lengths = self._checked_lengths(lengths)
         self.inputs = self.checked_inputs("inputs", inputs, 0 if self.X is None else len(self.X))
 
@@ -131,7 +132,25 @@ class Subject:
     def columns(self) -> list[Column]:
         """What the components say of each column."""
         totals = None if self.X is None else self.X.sum(axis=1)
-        return columns_of(self.components, None if totals is None else totals[np.isfinite(totals)])
+        found = columns_of(self.components, None if totals is None else totals[np.isfinite(totals)])
+        return [column.named(words) for column, words in zip(found, self.categories, strict=True)]
+
+    @functools.cached_property
+    def complete(self) -> np.ndarray:
+        """The rows of the data without missing entries: those that have a place in a picture."""
+        return np.zeros(0, int) if self.X is None else np.flatnonzero(np.isfinite(self.X).all(axis=1))
+
+    @property
+    def left_out(self) -> str:
+        """A sentence that says how many rows have no place in a picture, if there are any."""
+        count = 0 if self.X is None else len(self.X)
+        return _have_missing(count - len(self.complete), count, " and are not shown")
+
+    def entry(self, row: int, place: int) -> str:
+        """Return an entry of the data as it is read: a number, or the word of its code."""
+        assert self.X is not None
+        value, words = self.X[row, place], self.categories[place]
+        return clean(words[int(value)]) if words and value in range(len(words)) else number(value)
 
     @functools.cached_property
     def log_likelihoods(self) -> np.ndarray | None:
@@ -157,6 +176,23 @@ class Subject:
 @jax.jit
 def _log_likelihood(model: Any, batch: Batch) -> Any:
     return jnp.asarray(model.log_likelihood(batch))
+
+
+def missing_in(X: np.ndarray) -> str:
+    """Return a sentence that says how many rows of a series have gaps, if there are any."""
+    return _have_missing(int(np.isnan(X).any(axis=1).sum()), len(X), ", which are gaps")
+
+
+def _have_missing(some: int, count: int, then: str) -> str:
+    return f" {some:,} of {count:,} rows {'has' if some == 1 else 'have'} missing values{then}." if some else ""
+
+
+def _words_of(estimator: Any, count: int, names: Any) -> list[list[str] | None]:
+    """Return the words that the codes of each column stand for, of a model that was learned from words in a file."""
+    source = getattr(estimator, "source_", None) or {}
+    codes = source.get("codes") or {}
+    labels = list(range(count)) if names is None else list(names)
+    return [codes.get(str(label)) for label in labels]
 
 
 def _bare(estimator: Any) -> Any:

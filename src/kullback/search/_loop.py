@@ -166,7 +166,7 @@ class Loop:
         self._begin()
 
     def _widen(self) -> bool:
-        """Begin the run again with steps twice as long, as f has no value so far; return False where they are too long."""
+        """Begin the run again with steps twice as long, as f has no value so far; say whether they may be as long."""
         ledger, settings = self._ledger, self._settings
         plan, number = ledger.plan._replace(shrink=2 * ledger.plan.shrink), len(ledger.runs)
         if plan.shrink > WIDEST or not np.isfinite(plan.shrink * settings.scale).all():

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-
 #: The share by which two evaluations at one point may differ, on different machines.
 SAME = 1e-6
 

@@ -58,8 +58,8 @@ def doubled(population: int, times: int, width: int) -> int:
 def next_plan(kind: str, population: int, width: int, runs: list[Run], rng: np.random.Generator) -> Plan:
     """Return the plan of the next run, for points of `width` numbers.
 
-    - "ipop": each run has twice the population of the one before, up to a bound (`doubled`). Auger, Hansen, A restart CMA evolution strategy with
-      increasing population size (2005).
+    - "ipop": each run has twice the population of the one before, up to a bound (`doubled`). Auger, Hansen, A
+      restart CMA evolution strategy with increasing population size (2005).
     - "bipop": so do the large runs; between them, until they have cost as much, go small ones with a population and a
       step by chance, and at most half the evaluations of the last large one. Hansen, Benchmarking a BI-population
       CMA-ES on the BBOB-2009 function testbed (2009).
