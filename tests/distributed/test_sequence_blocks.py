@@ -15,6 +15,7 @@ import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
 import kullback.distributed._sequence_blocks as sequence_blocks  # noqa: E402
+from kullback.estimators import _drawn  # noqa: E402
 
 RNG = np.random.default_rng(0)
 LENGTHS = [40, 25, 60, 5, 70, 50]
@@ -71,7 +72,7 @@ def test_where_parameters_are_set_no_row_leaves_its_block(monkeypatch):
 
 
 def test_of_many_sequences_some_come_for_the_start(monkeypatch):
-    monkeypatch.setattr(sequence_blocks, "SEEN_BY_KMEANS", 100)
+    monkeypatch.setattr(_drawn, "MOST_ROWS", 100)
     fetched = []
     picked = sequence_blocks._picked
     monkeypatch.setattr(sequence_blocks, "_picked", lambda p, *rest: (fetched.append(len(p)), picked(p, *rest))[1])
@@ -81,9 +82,9 @@ def test_of_many_sequences_some_come_for_the_start(monkeypatch):
         assert 30 <= sum(fetched) <= 100
         assert found.emissionprob_.shape == (2, 3)  # the symbol that is met once is known all the same
         fetched.clear()
-        monkeypatch.setattr(sequence_blocks, "SEEN_BY_KMEANS", 4)
+        monkeypatch.setattr(_drawn, "MOST_ROWS", 4)
         kullback.CategoricalHMM(2, n_iter=1, random_state=0).fit(X, LENGTHS)
-        assert sum(fetched) == 4  # the first rows of one
+        assert 1 <= sum(fetched) <= 4  # a piece of one
 
 
 @pytest.mark.parametrize(

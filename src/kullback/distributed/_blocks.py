@@ -8,13 +8,12 @@ from typing import Any
 import dask
 import jax
 import numpy as np
-from sklearn.utils import check_random_state
 
 from kullback.distributed._parts import counted, parts_of, rows_of
 from kullback.distributed._survey import Survey, merge_surveys, surveyed
 from kullback.distributed._tree import reduced, shared
+from kullback.estimators._drawn import drawn_rows
 from kullback.estimators._rows import Rows, has_features
-from kullback.estimators._start import SEEN_BY_KMEANS
 from kullback.families import Frame, Gaussian
 from kullback.learning import Report, expected, merged, nearest
 from kullback.runtime import computing
@@ -27,8 +26,9 @@ class Blocks:
     the caller to choose. Sums are taken in the order of the blocks, so the number of workers makes no difference, and
     blocks that were lost with a worker are made again from their graph.
 
-    A start is made from rows that come here: all of them, in order, or 65,536 drawn at random where there are more. A
-    fit that goes on (`warm_start`) needs none. Factor models start from the moments of all rows.
+    A start is made from rows that come here: all of them, in order, or 65,536 drawn at random where there are more,
+    the same that are drawn from a table here. A fit that goes on (`warm_start`) needs none. Factor models start
+    from the moments of all rows.
     """
 
     def __init__(self, estimator: Any, data: Any, sample_weight: Any, first: bool):
@@ -50,10 +50,9 @@ class Blocks:
     def start(self, random: np.random.RandomState) -> Any:
         """Return the model to begin with. Call it in 64 bits."""
         assert self._sample is not None
-        everything = len(self._sample) == sum(self._survey.rows)
-        if everything or not hasattr(self._estimator, "_from_moments"):
-            return self._estimator._start(self._sample, random)
-        return self._estimator._start(_with_moments(*self._moments()), random)
+        if self._estimator._starts_from_all and len(self._sample) < self._count:
+            return self._estimator._start(_with_moments(*self._moments()), random)
+        return self._estimator._start(self._sample, random)
 
     def em_step(self, model: Any, prior: Any = None) -> tuple[Any, Report]:
         """Return the model nearest to all rows, each taken with its posterior under the old model."""
@@ -69,15 +68,17 @@ class Blocks:
         ask, asked = dask.delayed(_said, pure=False), shared(question)
         return reduced([part.asked(ask, asked, place) for place, part in enumerate(self._parts)], summed)
 
+    @property
+    def _count(self) -> int:
+        return sum(self._survey.rows)
+
     def _learn_shape(self) -> Rows:
-        """Let the estimator see a sample: columns, their names, categories. Return it."""
-        tables, weights = zip(*self._sampled(), strict=True)
-        weight = None if weights[0] is None else np.concatenate(weights)
-        table = below_each_other(tables)
+        """Let the estimator see rows to start from: columns, their names, categories. Return them."""
+        table, weight = self._drawn()
         try:
             rows = self._estimator._rows(table, weight, first=True, least=2)
         except ValueError as error:
-            if len(table) == sum(self._survey.rows):
+            if len(table) == self._count:
                 raise
             raise ValueError(f"In {len(table):,} rows that were drawn from X: {error}") from error
         known = getattr(self._estimator, "n_categories_", None)
@@ -86,17 +87,18 @@ class Blocks:
             self._estimator.n_categories_ = np.where(known > 0, np.maximum(known, highest), known)
         return rows
 
-    def _sampled(self) -> list[tuple[Any, np.ndarray | None]]:
+    def _drawn(self) -> tuple[Any, np.ndarray | None]:
+        """Return the rows that a start looks at, and their weights."""
         counts = np.array(self._survey.rows)
-        ends = np.cumsum(counts)
-        if ends[-1] <= SEEN_BY_KMEANS:
-            chosen: list[Any] = [np.arange(count) for count in counts]
-        else:
-            seed = check_random_state(copy.deepcopy(self._estimator.random_state)).randint(2**31)
-            drawn = np.sort(np.random.default_rng(seed).choice(ends[-1], SEEN_BY_KMEANS, replace=False))
-            chosen = [part - end + count for part, end, count in zip(_split(drawn, ends), ends, counts, strict=True)]
+        ends, places = np.cumsum(counts), drawn_rows(self._count)
+        parts = _split(np.arange(self._count) if places is None else places, ends)
         pick = dask.delayed(_picked, pure=False)
-        return list(dask.compute(*[part.asked(pick, places) for places, part in zip(chosen, self._parts, strict=True)]))
+        asked = [
+            part.asked(pick, here - end + count)
+            for part, here, end, count in zip(self._parts, parts, ends, counts, strict=True)
+        ]
+        tables, weights = zip(*dask.compute(*asked), strict=True)
+        return below_each_other(tables), None if weights[0] is None else np.concatenate(weights)
 
     def _moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and covariance of all rows; what is missing counts as the mean of its column."""

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import dask
 import jax
 import numpy as np
-from sklearn.utils import check_random_state
 
 from kullback.distributed._blocks import below_each_other, summed
 from kullback.distributed._parts import Part, parts_of, rows_of
 from kullback.distributed._tree import reduced, shared
+from kullback.estimators._drawn import Pieces, drawn_pieces
 from kullback.estimators._sequences import Sequences, check_lengths
-from kullback.estimators._start import SEEN_BY_KMEANS
 from kullback.learning import Report, expected, nearest
 from kullback.runtime import computing
 
@@ -26,7 +25,8 @@ class SequenceBlocks:
     out and be exact.
 
     A start is made from sequences that come here: all of them, in order, or 65,536 rows of sequences drawn at random
-    where there are more. A fit that starts from parameters that are set needs none.
+    where there are more, the same that are drawn from a table here. A fit that starts from parameters that are set
+    needs none.
     """
 
     def __init__(self, estimator: Any, data: Any, lengths: Any, sample_weight: Any, inputs: Any):
@@ -46,7 +46,7 @@ class SequenceBlocks:
             for part, (first, some), known in zip(parts, _in_blocks(self._all, rows), _split(inputs, rows), strict=True)
         ]
         estimator._sequences(seen.extremes, None, None, True)  # learns the columns, and checks what they mean
-        self.to_start_from = _ToStartFrom(seen, self._drawn)
+        self.to_start_from = _ToStartFrom(seen, self._fetched)
         self.absent = self.to_start_from.absent
 
     def __len__(self) -> int:
@@ -73,36 +73,24 @@ class SequenceBlocks:
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _drawn(self) -> Sequences:
+    def _fetched(self) -> Sequences:
         """Return the sequences that a start is made from."""
-        chosen, weight, pick = [], [], dask.delayed(_picked, pure=False)
-        taken = self._taken()
-        ends = np.cumsum([len(some.lengths) for some in self._parts])
-        for some, here in zip(self._parts, np.split(taken, ends[:-1]), strict=True):
-            if here.any():
-                starts = np.cumsum(some.lengths) - some.lengths
-                places = [np.arange(start, start + many) for start, many in zip(starts, here, strict=True)]
-                chosen.append(some.part.asked(pick, np.concatenate(places), some.inputs))
-                weight.append(some.weight[here > 0])
+        pieces = drawn_pieces(self._all, self._weight)
+        if pieces is None:
+            pieces = Pieces(np.cumsum(self._all) - self._all, self._all, np.arange(len(self._all)))
+        chosen, pick = [], dask.delayed(_picked, pure=False)
+        begin = 0
+        for some in self._parts:
+            end = begin + int(some.lengths.sum())
+            here = pieces.chosen(np.flatnonzero((pieces.begins >= begin) & (pieces.begins < end)))
+            if len(here.sizes):
+                chosen.append(some.part.asked(pick, here.rows - begin, some.inputs))
+            begin = end
         tables, inputs = zip(*dask.compute(*chosen), strict=True)
         known = None if inputs[0] is None else np.concatenate(inputs)
-        weights = None if all(one.all() and (one == 1).all() for one in weight) else np.concatenate(weight)
-        table = below_each_other(tables)
-        return self._estimator._sequences(table, taken[taken > 0], weights, False, known)
-
-    def _taken(self) -> np.ndarray:
-        """Return how many rows of each sequence come here: all, none, or the first of one that is too long."""
-        whole = np.where(self._weight > 0, self._all, 0)
-        if whole.sum() <= SEEN_BY_KMEANS:
-            return whole
-        seed = check_random_state(copy.deepcopy(self._estimator.random_state)).randint(2**31)
-        order = np.random.default_rng(seed).permutation(np.flatnonzero(whole))
-        fits = order[np.cumsum(whole[order]) <= SEEN_BY_KMEANS]
-        taken = np.zeros_like(whole)
-        taken[fits] = whole[fits]
-        if not len(fits):
-            taken[order[0]] = SEEN_BY_KMEANS
-        return taken
+        weight = self._weight[pieces.sequences]
+        weights = None if (weight == 1).all() else weight
+        return self._estimator._sequences(below_each_other(tables), pieces.sizes, weights, False, known)
 
 
 class _Holding(NamedTuple):

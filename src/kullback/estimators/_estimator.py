@@ -3,7 +3,7 @@
 import abc
 import importlib
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import jax
 import numpy as np
@@ -23,6 +23,9 @@ from kullback.runtime import computing
 
 class Estimator(DensityMixin, ModelEstimator):
     """A model of independent rows of a table. A subclass says how it starts, and what the entries may be."""
+
+    #: Whether a start needs sums over all rows, and not some of the rows.
+    _starts_from_all: ClassVar[bool] = False
 
     # --- what a subclass says ---------------------------------------------------------------------------
 
@@ -75,7 +78,7 @@ class Estimator(DensityMixin, ModelEstimator):
         def step(model: Any) -> tuple[Any, Any]:
             return em_step(model, rows.batches(rows.frame_for(_components(model))), prior)
 
-        self._learn(lambda: self._start(rows, random), step, rows.mass, goes_on)
+        self._learn(lambda: self._begun(rows, random), step, rows.mass, goes_on)
         return self
 
     @all_or_nothing
@@ -92,7 +95,7 @@ class Estimator(DensityMixin, ModelEstimator):
             return self
         rate = self._rate_at(step, points, rows.mass)
         with computing():
-            model = self._start(rows, check_random_state(self.random_state)) if first else self._current_model()
+            model = self._begun(rows, check_random_state(self.random_state)) if first else self._current_model()
             # a prior is what was seen before the stream: it enters once
             model, log_likelihood = moved(model, rows, rate, getattr(self, "_prior", None) if first else None)
         self._keep_step(model, log_likelihood, rows.mass)
@@ -182,6 +185,10 @@ class Estimator(DensityMixin, ModelEstimator):
         return tags
 
     # --- inside -----------------------------------------------------------------------------------------
+
+    def _begun(self, rows: Rows, random: np.random.RandomState) -> Any:
+        """Return the model to begin with; of a long table some rows are enough."""
+        return self._start(rows if self._starts_from_all else rows.drawn(), random)
 
     def _rows(self, X: Any, sample_weight: Any, first: bool, least: int) -> Rows:
         table = X

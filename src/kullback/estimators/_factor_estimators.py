@@ -62,6 +62,7 @@ class FactorEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimat
 
     #: The kind of model that it holds.
     _kind: ClassVar[type]
+    _starts_from_all: ClassVar[bool] = True
 
     @abc.abstractmethod
     def _from_moments(self, mean: np.ndarray, covariance: np.ndarray, q: int) -> Any:

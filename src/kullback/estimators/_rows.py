@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from kullback.estimators._drawn import drawn_rows
 from kullback.families import Batch, Frame
 
 #: Rows that are handed over at once: enough to be quick, few enough to need little memory beyond the data.
@@ -106,6 +107,13 @@ class Rows:
         """Return the table, or some rows of it, with column means for what is missing: for a start, not for a fit."""
         X = np.asarray(self.X if rows is None else self.X[rows], dtype=np.float64)
         return np.where(np.isnan(X), self._means, X) if self.missing else X
+
+    def drawn(self) -> "Rows":
+        """Return what a start looks at: all rows, or some of them."""
+        places = drawn_rows(len(self))
+        if places is None:
+            return self
+        return Rows(self.X[places], None if self.weight is None else self.weight[places], self.width)
 
     @functools.cached_property
     def _means(self) -> np.ndarray:

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from kullback.estimators._drawn import drawn_pieces
 from kullback.estimators._rows import Rows
 from kullback.families import Batch, Steps
 from kullback.learning import Report, em_step
@@ -41,7 +42,7 @@ class Sequences:
     """Rows of sequences, one below the other, with a weight for each. NaN entries are missing.
 
     `first` marks the rows that begin a sequence, `ahead` those that are looked at and not counted yet, `inputs` are
-    known from outside.
+    known from outside. `extremes` are rows among which are the highest entries and the largest totals of all the data.
     """
 
     def __init__(
@@ -52,8 +53,10 @@ class Sequences:
         inputs: np.ndarray | None = None,
         ahead: np.ndarray | None = None,
         width: float = 0.0,
+        extremes: np.ndarray | None = None,
     ):
         self.X, self.first, self.inputs = X, first, inputs
+        self.extremes = X if extremes is None else extremes
         self.weight = np.ones(len(X)) if weight is None else weight
         self.ahead = np.zeros(len(X), bool) if ahead is None else ahead
         self.rows = Rows(X, None, width)
@@ -76,15 +79,16 @@ class Sequences:
         """The columns that have no entry."""
         return np.isnan(self.X).all(axis=0)
 
-    @property
-    def extremes(self) -> np.ndarray:
-        """Rows among which are the highest entries and the largest totals."""
-        return self.X
-
-    @property
+    @functools.cached_property
     def to_start_from(self) -> "Sequences":
-        """What a start looks at."""
-        return self
+        """What a start looks at: all rows, or pieces of some sequences."""
+        pieces = drawn_pieces(self.lengths, self.weight[self.first])
+        if pieces is None:
+            return self
+        rows, first = pieces.rows, np.zeros(pieces.sizes.sum(), bool)
+        first[np.cumsum(pieces.sizes) - pieces.sizes] = True
+        known = None if self.inputs is None else self.inputs[rows]
+        return Sequences(self.X[rows], first, self.weight[rows], known, None, self.rows.width, self.extremes)
 
     @property
     def lengths(self) -> np.ndarray:

@@ -13,41 +13,31 @@ from kullback.families import Batch, by_blocks
 from kullback.learning import merged, nearest, sized_jit
 from kullback.models import Mixture, MixtureStatistics
 
-#: Up to this many rows k-means sees them all, as scikit-learn does; of longer tables as many, drawn at random.
-SEEN_BY_KMEANS = 65_536
-
 
 class Labels:
     """A start: which component each row belongs to, chunk by chunk, as weights of shape (rows, components)."""
 
     def __init__(self, rows: Rows, features: Any, k: int, how: str, softness: float, random: np.random.RandomState):
-        self._features, self._k, self._how, self._softness, self._random = features, k, how, softness, random
+        self._k, self._how, self._softness, self._random = k, how, softness, random
         self._labels: np.ndarray | None = None
         self._chosen: np.ndarray | None = None
-        self._centers: np.ndarray | None = None
         if how == "random":
             return
         if how == "random_from_data":
             self._chosen = random.choice(len(rows), size=k, replace=False)
             return
-        many = len(rows) > SEEN_BY_KMEANS
-        sample = np.sort(random.choice(len(rows), SEEN_BY_KMEANS, replace=False)) if many else np.arange(len(rows))
-        seen = features(rows.filled(sample if many else None))
-        weight = None if rows.weight is None else rows.weight[sample]
+        seen = features(rows.filled())
         if how == "k-means++":
-            chosen = kmeans_plusplus(seen, k, sample_weight=weight, random_state=random)[1]
-            self._chosen = sample[chosen]
+            self._chosen = kmeans_plusplus(seen, k, sample_weight=rows.weight, random_state=random)[1]
         else:
-            clusters = KMeans(k, n_init=1, random_state=random).fit(seen, sample_weight=weight)
-            self._labels = None if many else clusters.labels_
-            self._centers = clusters.cluster_centers_
+            self._labels = KMeans(k, n_init=1, random_state=random).fit(seen, sample_weight=rows.weight).labels_
 
-    def of(self, here: slice, values: np.ndarray) -> np.ndarray:
+    def of(self, here: slice) -> np.ndarray:
         """Return the weights of the rows of one chunk."""
-        return (1 - self._softness) * self._hard(here, values) + self._softness / self._k
+        return (1 - self._softness) * self._hard(here) + self._softness / self._k
 
-    def _hard(self, here: slice, values: np.ndarray) -> np.ndarray:
-        count = len(values)
+    def _hard(self, here: slice) -> np.ndarray:
+        count = here.stop - here.start
         share = np.zeros((count, self._k))
         if self._how == "random":
             share = self._random.uniform(size=(count, self._k))
@@ -56,23 +46,16 @@ class Labels:
             inside = (self._chosen >= here.start) & (self._chosen < here.stop)
             share[self._chosen[inside] - here.start, np.flatnonzero(inside)] = 1
             return share
-        labels = self._nearest(values) if self._labels is None else self._labels[here]
-        share[np.arange(count), labels] = 1
+        assert self._labels is not None
+        share[np.arange(count), self._labels[here]] = 1
         return share
-
-    def _nearest(self, values: np.ndarray) -> np.ndarray:
-        points, centers = self._features(values), self._centers
-        assert centers is not None
-        origin = centers.mean(axis=0)
-        points, centers = points - origin, centers - origin
-        return np.argmin(np.square(centers).sum(axis=1) - 2 * points @ centers.T, axis=1)
 
 
 def started(blank: Mixture, rows: Rows, labels: Labels) -> Mixture:
     """Return the mixture whose components have the rows that the labels give them."""
     total: Any = None
     for here, batch in rows.placed():
-        share = labels.of(here, rows.filled(here))
+        share = labels.of(here)
         if rows.weight is not None:
             share = share * rows.weight[here, None]
         padding = np.zeros((len(batch.weight) - len(share), share.shape[1]))
