@@ -5,13 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from kullback.sources._columns import Columns
-from kullback.sources._damage import damaged
+from kullback.sources._damage import check_table, damaged
 from kullback.sources._part import PIECE, Look, Part, Piece, by_row
 from kullback.sources._typed import look_at
 
 
 class ArrowPart(Part):
-    """A file of record batches, mapped into memory. What is before the place where reading begins is passed over."""
+    """A file of record batches. What is before the place where reading begins is passed over.
+
+    It is read and not mapped: a file that becomes shorter in the meantime would end the process.
+    """
 
     def __init__(self, path: Path):
         self.name, self._path = str(path), path
@@ -24,7 +27,10 @@ class ArrowPart(Part):
         from pyarrow import dataset
 
         with damaged(self.name, "Arrow file"):
-            return dataset.dataset(self._path, format="ipc").count_rows()
+            count = dataset.dataset(self._path, format="ipc").count_rows()
+            if count < 0:
+                raise EOFError(f"it says that it has {count} rows")
+            return count
 
     def look(self) -> Look:
         """Return what the columns are."""
@@ -34,9 +40,11 @@ class ArrowPart(Part):
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
         """Yield what there is from a row on."""
         places, skip, row = columns.typed_places(self.name, *self.look()), at.get("row", 0), 0
-        with damaged(self.name, "Arrow file"), self._open() as reader:
+        order = {place: number for number, place in enumerate(sorted(places))}
+        with damaged(self.name, "Arrow file"), self._open(list(order)) as reader:
             for batch in self._batches(reader):
-                chosen = batch.select(places)
+                chosen = batch.select([order[place] for place in places])
+                check_table(chosen, self.name, columns.labels)
                 for start in range(0, len(batch) if row + len(batch) > skip else 0, PIECE):
                     piece = chosen.slice(start, PIECE)
                     yield Piece(piece, {"row": row + start}, {}, by_row(self.name, row + start))
@@ -51,11 +59,12 @@ class ArrowPart(Part):
             raise ValueError(f"{self.name} is a Feather file of version 1: write it anew as an Arrow file.")
         return magic == b"ARROW1"
 
-    def _open(self) -> Any:
-        from pyarrow import ipc, memory_map
+    def _open(self, fields: list[int] | None = None) -> Any:
+        from pyarrow import OSFile, ipc
 
-        opened = memory_map(str(self._path))
-        return ipc.open_file(opened) if self._is_file() else ipc.open_stream(opened)
+        opened = OSFile(str(self._path))
+        options = ipc.IpcReadOptions(included_fields=fields)
+        return (ipc.open_file if self._is_file() else ipc.open_stream)(opened, options=options)
 
     def _batches(self, reader: Any) -> Iterator[Any]:
         if not self._is_file():

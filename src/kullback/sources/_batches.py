@@ -7,7 +7,8 @@ import numpy as np
 
 from kullback.sources._bad_row import Tally
 from kullback.sources._columns import Columns
-from kullback.sources._part import Part
+from kullback.sources._damage import damaged
+from kullback.sources._part import Part, rows_at_once
 
 
 class Mark(NamedTuple):
@@ -39,7 +40,7 @@ Begun = tuple[int, Part, dict[str, Any]]
 
 def batches(parts: Iterable[Begun], columns: Columns, size: int, tally: Tally, rows: int) -> Iterator[Batch | None]:
     """Yield batches of `size` rows, and a last one that may be shorter; None when nothing came yet."""
-    full, filled, mark = np.empty((size, len(columns))), 0, None
+    full, filled, mark = _room(size, len(columns)), 0, None
     for number, part, start in parts:
         for piece in part.pieces(columns, start):
             if piece is None:
@@ -48,9 +49,11 @@ def batches(parts: Iterable[Begun], columns: Columns, size: int, tally: Tally, r
             place = max(start.get("row", 0) - piece.at["row"], 0)
             while place < len(piece):
                 taken = min(size - filled, len(piece) - place)
+                full = _grown(full, filled, taken, size)
                 here = full[filled : filled + taken]
                 bad = {row - place: what for row, what in piece.bad.items() if place <= row < place + taken}
-                good = columns.fill(here, _rows(piece.table, place, taken), bad)
+                with damaged(part.name, "table that can be used"):
+                    good = columns.fill(here, _rows(piece.table, place, taken), bad)
                 for row in sorted(bad):
                     tally.add(piece.where(place + row), bad[row])
                 if bad:
@@ -59,10 +62,24 @@ def batches(parts: Iterable[Begun], columns: Columns, size: int, tally: Tally, r
                 mark = Mark(number, part.name, piece.at, place, rows, tally.count, columns.codes.sizes())
                 if filled == size:
                     yield Batch(full, mark)
-                    full, filled = np.empty((size, len(columns))), 0
+                    full, filled = _room(size, len(columns)), 0
     columns.codes.refuse_names()
     if mark is not None:
         yield Batch(full[:filled], mark)
+
+
+def _room(size: int, width: int) -> np.ndarray:
+    """Return room for a batch, or for its first rows where rows are so wide that all might not be there."""
+    return np.empty((rows_at_once(width, size), width))
+
+
+def _grown(full: np.ndarray, filled: int, more: int, size: int) -> np.ndarray:
+    """Return room for `more` rows after those that are filled, of `size` at most."""
+    if filled + more <= len(full):
+        return full
+    grown = np.empty((min(size, max(filled + more, 2 * len(full))), full.shape[1]))
+    grown[:filled] = full[:filled]
+    return grown
 
 
 def _rows(table: Any, place: int, count: int) -> Any:

@@ -143,17 +143,20 @@ class Columns:
         import pyarrow as pa
 
         double, words = pa.float64(), {}
-        for place, kind in enumerate(self.kinds):
-            column = table.column(place)
-            if kind == "words":
-                words[place] = column.cast(pa.string())
-                out[:, place] = 0
-                continue
-            if column.type != double:
-                column = column.cast(double, safe=False)
-            if column.null_count:
-                column = column.fill_null(_nan())
-            out[:, place] = np.from_dlpack(column)
+        try:
+            for place, kind in enumerate(self.kinds):
+                column = table.column(place)
+                if kind == "words":
+                    words[place] = column.cast(pa.string())
+                    out[:, place] = 0
+                    continue
+                if column.type != double:
+                    column = column.cast(double, safe=False)
+                if column.null_count:
+                    column = column.fill_null(_nan())
+                out[:, place] = np.from_dlpack(column)
+        except pa.ArrowException as error:
+            raise pa.ArrowInvalid(f"column {self.labels[place]!r}: {error}") from None
         return words
 
 

@@ -1,9 +1,29 @@
 """Files that are not what they should be: one sentence that names the file."""
 
 import contextlib
+import errno
+import lzma
+import struct
+import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    UnicodeDecodeError,
+    struct.error,
+    tokenize.TokenError,
+    SyntaxError,
+    RecursionError,
+    NotImplementedError,
+    MemoryError,
+    OverflowError,
+)
 
 
 @contextlib.contextmanager
@@ -13,12 +33,30 @@ def damaged(name: str, kind: str) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except (pa.ArrowException, *_ERRORS) as error:
         raise ValueError(f"{name} is no {kind}, or it is damaged: {_first(error)}.") from None
     except OSError as error:
-        if error.errno is not None:  # it is the disk that speaks, not the file
+        if error.errno not in (None, errno.EINVAL):  # it is the disk that speaks, not the file
             raise
         raise ValueError(f"{name} is no {kind}, or it is damaged: {_first(error)}.") from None
+
+
+def check_table(table: Any, name: str, labels: Sequence[str]) -> None:
+    """Raise unless lengths, offsets, indices and text of a record batch from a file can be used.
+
+    Arrow believes what a file says of them, and reads outside its memory where that is wrong.
+    """
+    import pyarrow as pa
+
+    for label, column in zip(labels, table.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except pa.ArrowException as error:
+            raise ValueError(f"{name}: column {label!r} is damaged: {_first(error)}.") from None
+    try:
+        table.validate()  # whether all are as long as it says
+    except pa.ArrowException as error:
+        raise ValueError(f"{name} is damaged: {_first(error)}.") from None
 
 
 def _first(error: Exception) -> str:

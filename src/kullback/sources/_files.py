@@ -9,7 +9,8 @@ from typing import Any
 from kullback.sources._arrow_file import ArrowPart
 from kullback.sources._csv import CsvPart
 from kullback.sources._json_lines import JsonLinesPart
-from kullback.sources._npy import NpzPart, npy_part
+from kullback.sources._npy import NpyPart
+from kullback.sources._npz import NpzPart
 from kullback.sources._parquet import ParquetPart
 from kullback.sources._part import Part
 from kullback.sources._text import TextFile, TextStream
@@ -78,7 +79,7 @@ def file_part(path: Path, member: str | None, format: str | None, header: bool) 
     if kind == "npz":
         return NpzPart(path, member)
     if kind == "npy":
-        return npy_part(path)
+        return NpyPart(path)
     return ParquetPart(path) if kind == "parquet" else ArrowPart(path)
 
 

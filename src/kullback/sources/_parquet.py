@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kullback.sources._columns import Columns
-from kullback.sources._damage import damaged
+from kullback.sources._damage import check_table, damaged
 from kullback.sources._part import PIECE, Look, Part, Piece, by_row
 from kullback.sources._typed import look_at
 
@@ -46,5 +46,6 @@ class ParquetPart(Part):
             while groups and row + file.metadata.row_group(groups[0]).num_rows <= skip:
                 row += file.metadata.row_group(groups.pop(0)).num_rows
             for batch in file.iter_batches(PIECE, groups, chosen, use_threads=False):
+                check_table(batch, self.name, batch.schema.names)
                 yield Piece(batch.select(chosen), {"row": row}, {}, by_row(self.name, row))
                 row += len(batch)

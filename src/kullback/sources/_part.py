@@ -8,8 +8,8 @@ import numpy as np
 
 from kullback.sources._columns import Columns
 
-#: Rows of a typed file that are read at once.
-PIECE = 65_536
+#: Rows of a typed file that are read at once, and numbers: of wide rows there are fewer.
+PIECE, NUMBERS = 65_536, 1 << 23
 
 
 class Look(NamedTuple):
@@ -55,6 +55,11 @@ class Part(abc.ABC):
     @abc.abstractmethod
     def rows(self) -> int | None:
         """How many rows there are, where that is known."""
+
+
+def rows_at_once(width: int, rows: int = PIECE) -> int:
+    """Return how many rows of so many numbers are handled at once, where `rows` are enough."""
+    return min(rows, max(1, NUMBERS // max(width, 1)))
 
 
 def by_row(name: str, first: int) -> Callable[[int], str]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kullback.sources._columns import Columns
-from kullback.sources._part import PIECE, Look, Part, Piece, as_matrix, by_row
+from kullback.sources._part import PIECE, Look, Part, Piece, as_matrix, by_row, rows_at_once
 
 
 def kind_of_type(kind: Any) -> str:
@@ -73,8 +73,9 @@ class ArrayPart(Part):
         """Yield what there is from a row on."""
         places = columns.typed_places(self.name, *self.look())
         whole = places == list(range(self._array.shape[1]))
-        for row in range(at.get("row", 0), len(self._array), PIECE):
-            table = np.asarray(self._array[row : row + PIECE])
+        most = rows_at_once(self._array.shape[1], PIECE)
+        for row in range(at.get("row", 0), len(self._array), most):
+            table = np.asarray(self._array[row : row + most])
             yield Piece(table if whole else table[:, places], {"row": row}, {}, by_row(self.name, row))
 
 
