@@ -50,10 +50,18 @@ def write_arrow(path, X, compression=None):
         writer.write_table(as_table(X), max_chunksize=37)
 
 
+def zstd_bytes(text):
+    packed = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(packed, "zstd") as writer:
+        writer.write(text)
+    return packed.getvalue().to_pybytes()
+
+
 #: Each writes a table to a path.
 WRITERS = {
     "csv": write_csv,
     "csv.gz": lambda path, X: path.write_bytes(gzip.compress(csv_bytes(X))),
+    "csv.zst": lambda path, X: path.write_bytes(zstd_bytes(csv_bytes(X))),
     "tsv": lambda path, X: path.write_bytes(csv_bytes(X).replace(b",", b"\t").replace(b"\n", b"\r\n")),
     "jsonl": lambda path, X: path.write_bytes(jsonl_bytes(X)),
     "jsonl.gz": lambda path, X: path.write_bytes(gzip.compress(jsonl_bytes(X))),

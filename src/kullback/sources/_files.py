@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kullback.sources._arrow_file import ArrowPart
+from kullback.sources._compressed import SUFFIXES
 from kullback.sources._csv import CsvPart
 from kullback.sources._json_lines import JsonLinesPart
 from kullback.sources._npy import NpyPart
@@ -15,11 +16,18 @@ from kullback.sources._parquet import ParquetPart
 from kullback.sources._part import Part
 from kullback.sources._text import TextFile, TextStream
 
-#: The suffixes of each format. Text may also be compressed: `.gz` after its own suffix.
+
+
+def _text(*suffixes: str) -> tuple[str, ...]:
+    """Return the suffixes of a text, which may also be compressed."""
+    return tuple(suffix + packed for packed in ("", *SUFFIXES) for suffix in suffixes)
+
+
+#: The suffixes of each format.
 FORMATS = {
-    "csv": (".csv", ".csv.gz"),
-    "tsv": (".tsv", ".tsv.gz"),
-    "jsonl": (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"),
+    "csv": _text(".csv"),
+    "tsv": _text(".tsv"),
+    "jsonl": _text(".jsonl", ".ndjson"),
     "parquet": (".parquet", ".pq"),
     "arrow": (".arrow", ".feather", ".ipc", ".arrows"),
     "npy": (".npy",),

@@ -1,15 +1,14 @@
 """Text in blocks of whole rows, each with the byte and the line at which it begins."""
 
 import functools
-import gzip
 import select
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kullback.sources._compressed import text_from
 from kullback.sources._rows import whole_rows
 from kullback.sources._sniff import refuse_what_is_no_text
 
@@ -49,14 +48,8 @@ class TextFile:
 
     def blocks(self, byte: int, line: int) -> Iterator[Block | None]:
         """Yield the blocks from a byte on."""
-        try:
-            packed = self._path.suffix == ".gz"
-            with gzip.open(self._path) if packed else open(self._path, "rb") as stream:
-                if stream.seek(byte) < byte or not (packed or self._path.stat().st_size >= byte):
-                    raise ValueError(f"{self.name} ends before byte {byte:,}, where reading should go on.")
-                yield from _blocks(lambda: stream.read(BLOCK), byte, line, self._delimiter, self.name)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{self.name} is damaged: {error}.") from None
+        with text_from(self._path, byte) as stream:
+            yield from _blocks(lambda: stream.read(BLOCK), byte, line, self._delimiter, self.name)
 
 
 class TextStream:
