@@ -19,7 +19,7 @@ def fit_at_once(estimator: Any, data: Input, place: Place, kept: Checkpoint | No
     """Read everything, then fit by batch EM from a place on, and keep checkpoints; a signal ends it."""
     if place.done:
         return Outcome(place, 0)
-    with Stop(data.piped) as stop:
+    with Stop(data.end if data.piped else None) as stop:
         source = stop.waited(functools.partial(data.opened, 0, None))
         tables = [] if source is None else list(stop.until(source))
         if source is None or stop.asked:

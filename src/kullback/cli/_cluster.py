@@ -32,7 +32,7 @@ def fit_on_cluster(
         from kullback.distributed import connect
     except ImportError as error:
         raise ValueError(str(error)) from None
-    with Stop(False) as stop, connect(address) as client:
+    with Stop() as stop, connect(address) as client:
         layout = stop.waited(lambda: _laid_out(data, online is None, is_of_sequences(type(estimator)), stop))
         if layout is None:
             return estimator, Outcome(Place(), 0)

@@ -99,7 +99,7 @@ def fit(
             found, place = kept.begin(resume)
             estimator = estimator if found is None else found
             if found is not None and rows.piped and method is Method.online:
-                say("standard input cannot be gone back to: at most one batch is seen again, if it is sent again.")
+                say(f"{rows} cannot be gone back to: at most one batch is seen again, if it is sent again.")
         if scheduler is not None:
             from kullback.cli._cluster import fit_on_cluster
 
@@ -143,9 +143,9 @@ def _check(
     if resume and checkpoint is None:
         raise ValueError("--resume needs --checkpoint FILE: the file to go on from.")
     if piped and passes > 1:
-        raise ValueError(f"--passes is {passes}: standard input can be gone through once.")
+        raise ValueError(f"--passes is {passes}: a stream can be gone through once.")
     if scheduler is not None and (piped or shuffle):
-        given = "standard input" if piped else "--shuffle"
+        given = "a stream" if piped else "--shuffle"
         raise ValueError(f"--scheduler does not go with {given}: workers read files, each its own batches, in order.")
     if scheduler is not None and checkpoint and method is Method.online:
         raise ValueError("--checkpoint with --scheduler is for --method em: online each worker is at another place.")

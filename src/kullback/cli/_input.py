@@ -1,23 +1,26 @@
 """The data of a fit, which can be opened again for each pass."""
 
 import copy
+import os
+import weakref
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kullback.cli._roles import Piece, Roles
-from kullback.sources import open_source
+from kullback.sources import is_stream, open_source
 
 #: Batches that are read from a file before they are asked for.
 _AHEAD = 2
 
 
 class Input:
-    """A file of rows or standard input, and how it is read."""
+    """A file of rows, or a stream that can be read once, and how it is read."""
 
     def __init__(self, data: str, seed: int, roles: Roles, columns: list[Any] | None, **options: Any):
-        self.piped = data == "-"
+        self.piped = is_stream(data)
+        self._descriptor = 0 if data == "-" else None
         self.roles = roles
         self._data, self._seed, self._columns = data, seed, roles.with_values(columns)
         self._options = {**options, "columns": self._columns, "sequence": roles.sequence}
@@ -25,11 +28,16 @@ class Input:
     @property
     def told(self) -> dict[str, Any]:
         """What tells this data from other data: where it is, and how it is read."""
-        where = self._data if self.piped else str(Path(self._data).resolve())
+        where = "-" if self._is_unnamed else str(Path(self._data).resolve())
         return {"data": where, **self._options, "inputs": list(self.roles.inputs)}
 
+    @property
+    def _is_unnamed(self) -> bool:
+        """Whether this is a stream whose name is another one in each run."""
+        return self.piped and (self._data == "-" or self._data.startswith(("/dev/", "/proc/")))
+
     def __str__(self) -> str:
-        return "standard input" if self.piped else self._data
+        return "standard input" if self._data == "-" else self._data
 
     @property
     def batch_rows(self) -> int:
@@ -45,7 +53,25 @@ class Input:
     def opened(self, turn: int, codes: Any, ahead: int = _AHEAD) -> Any:
         """Open it for a pass, with the codes of words that were met before."""
         ahead = 0 if self.piped else ahead  # what is read ahead from a pipe is lost with the process
-        return open_source(self._data, seed=self._seed + turn, codes=codes, ahead=ahead, **self._options)
+        return open_source(self._opened(), seed=self._seed + turn, codes=codes, ahead=ahead, **self._options)
+
+    def _opened(self) -> Any:
+        """Return the data as it can be opened; a stream is opened here, so that it can be ended."""
+        if not self.piped or self._data == "-":
+            return self._data
+        stream = open(self._data, "rb")  # noqa: SIM115, closed with this object
+        weakref.finalize(self, stream.close)
+        self._descriptor = stream.fileno()
+        return stream
+
+    def end(self) -> bool:
+        """End a stream where it is, as if its writer had: what has come is still there. False if it is not open yet."""
+        if self._descriptor is None:
+            return False
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, self._descriptor)
+        os.close(nothing)
+        return True
 
     def piece(self, source: Any, table: np.ndarray) -> Piece:
         """Take a table of a source apart: values, inputs, and what tells sequences apart."""
@@ -69,7 +95,7 @@ class Input:
             return source.rows
         position = source.position
         byte = position.get("byte", 0)
-        if not byte or self._data.endswith(".gz"):
+        if not byte or self._data.lower().endswith((".gz", ".zst")):
             return None
         before = position["row"] - position.get("skip", 0)  # rows before the byte
         return round(before * Path(self._data).stat().st_size / byte) if before else None

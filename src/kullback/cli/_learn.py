@@ -32,7 +32,7 @@ def fit_online(
 ) -> Outcome:
     """Learn batch by batch from a place on, until the end or until a signal comes, and keep checkpoints."""
     here, bad_rows = place, 0
-    with Stop(data.piped) as stop:
+    with Stop(data.end if data.piped else None) as stop:
         for here, source in _learned(estimator, data, passes, place, stop):
             if source is not None:
                 bad_rows = source.bad_rows

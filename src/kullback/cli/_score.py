@@ -32,12 +32,13 @@ def score(
     from kullback.cli._row_scores import Floor, OfSeries, OfTable
     from kullback.cli._say import said_warnings, say
     from kullback.cli._table import Table
+    from kullback.sources import is_stream
 
     if not 0 <= anomaly < 1:
         raise ValueError(f"--anomaly is {anomaly}: it must be 0 or more, and less than 1.")
     held = Held.load(model)
     kind = OfSeries if is_of_sequences(type(held.estimator)) else OfTable
-    ahead = {"ahead": 0} if data == "-" else {}
+    ahead = {"ahead": 0} if is_stream(data) else {}
     source = held.opened(
         data, header, format=format, batch_rows=batch_rows, skip_bad=skip_bad, max_bad=max_bad, **ahead
     )

@@ -1,6 +1,5 @@
 """SIGINT and SIGTERM: finish the batch, save, leave."""
 
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -18,13 +17,13 @@ class _Stopped(BaseException):
 class Stop:
     """Whether someone asked for an end. While it is entered, a signal does not break off what is being learned.
 
-    A file is not read any further: what was read and not learned is read again by a run that resumes. Standard input
-    ends there and then, and what has come of it is still handed out, for it cannot be read again.
+    A file is not read any further: what was read and not learned is read again by a run that resumes. A stream
+    ends there and then, by `end`, and what has come of it is still handed out, for it cannot be read again.
     """
 
-    def __init__(self, piped: bool) -> None:
+    def __init__(self, end: Callable[[], bool] | None = None) -> None:
         self.asked = False
-        self._piped, self._waits = piped, False
+        self._end, self._waits = end, False
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
@@ -38,11 +37,9 @@ class Stop:
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
         self.asked = True
-        if self._piped:
-            nothing = os.open(os.devnull, os.O_RDONLY)
-            os.dup2(nothing, 0)
-            os.close(nothing)
-        elif self._waits:
+        if self._end is not None and self._end():
+            return
+        if self._waits:
             self._waits = False
             raise _Stopped
 
@@ -61,7 +58,7 @@ class Stop:
     def until(self, batches: Iterable[T]) -> Iterator[T]:
         """Hand out batches until someone asks for an end, or there are no more."""
         iterator = iter(batches)
-        while self._piped or not self.asked:
+        while self._end is not None or not self.asked:
             batch = self.waited(lambda: next(iterator, None))
             if batch is None:
                 return

@@ -3,5 +3,6 @@
 from kullback.sources._bad_row import BadRow
 from kullback.sources._open import open_source
 from kullback.sources._source import Source
+from kullback.sources._stream import is_stream
 
-__all__ = ["BadRow", "Source", "open_source"]
+__all__ = ["BadRow", "Source", "is_stream", "open_source"]

@@ -14,8 +14,8 @@ from kullback.sources._npy import NpyPart
 from kullback.sources._npz import NpzPart
 from kullback.sources._parquet import ParquetPart
 from kullback.sources._part import Part
+from kullback.sources._stream import is_stream
 from kullback.sources._text import TextFile, TextStream
-
 
 
 def _text(*suffixes: str) -> tuple[str, ...]:
@@ -66,6 +66,8 @@ def _listed(path: str, format: str | None) -> list[Path]:
         files = [file for file in sorted(place.rglob("*")) if _is_data(file.relative_to(place), format)]
         if not files:
             raise FileNotFoundError(f"{path} holds no file with a known suffix ({', '.join(_suffixes(format))}).")
+    elif is_stream(path):
+        raise ValueError(f"{path} is a stream: it can only be read alone, and not among other files.")
     elif place.exists():
         files = [place]
     elif glob.has_magic(path):
@@ -91,14 +93,22 @@ def file_part(path: Path, member: str | None, format: str | None, header: bool) 
     return ParquetPart(path) if kind == "parquet" else ArrowPart(path)
 
 
-def stream_part(stream: Any, name: str, format: str | None, header: bool, batch_rows: int) -> Part:
+def stream_part(stream: Any, name: str, format: str, header: bool, batch_rows: int) -> Part:
     """Return what reads a stream. The first batch must be waited for anyway: it decides what the columns hold."""
     sample = min(SAMPLE, batch_rows)
-    if format in DELIMITERS:
-        return CsvPart(TextStream(stream, name, DELIMITERS[format]), DELIMITERS[format], header, sample)
     if format == "jsonl":
         return JsonLinesPart(TextStream(stream, name, None), sample)
-    raise ValueError(f"format is {format!r}: {name} can only be read as csv, tsv or jsonl, so say which it is.")
+    return CsvPart(TextStream(stream, name, DELIMITERS[format]), DELIMITERS[format], header, sample)
+
+
+def stream_format(format: str | None, name: str) -> str:
+    """Return the format of a stream: what is given, or what the suffix of its name says."""
+    texts = ("csv", "tsv", "jsonl")
+    if format is None:
+        format = next((kind for kind in texts if Path(name).suffix.lower() in FORMATS[kind]), None)
+    if format not in texts:
+        raise ValueError(f"format is {format!r}: {name} can only be read as csv, tsv or jsonl, so say which it is.")
+    return format
 
 
 def _is_data(file: Path, format: str | None) -> bool:

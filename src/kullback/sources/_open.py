@@ -1,6 +1,7 @@
 """One function that opens everything data can come from."""
 
 import sys
+import weakref
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ import numpy as np
 
 from kullback.sources._columns import Columns
 from kullback.sources._dask import dask_parts
-from kullback.sources._files import file_part, listed_files, stream_part
+from kullback.sources._files import file_part, listed_files, stream_format, stream_part
 from kullback.sources._source import Source
+from kullback.sources._stream import is_stream
 from kullback.sources._supply import Flowing, Listed, Piped, Supply
 from kullback.sources._table_source import TableSource
 from kullback.sources._typed import table_part
@@ -45,9 +47,10 @@ def open_source(
     ----------
     data : array, table, path, list of paths, "-", open binary file, or iterable of tables
         Arrays and memory maps; pandas, polars and pyarrow tables; Dask arrays and frames, block by block; a file, a
-        glob, or a directory, whose files are taken in the order of their names; "-" is standard input.
+        glob, or a directory, whose files are taken in the order of their names; "-" is standard input. Named pipes
+        and what else is no regular file are streams too: they are read once.
     format : {"csv", "tsv", "jsonl", "parquet", "arrow", "npy", "npz"} or None
-        None goes by the suffixes of files. Streams need "csv", "tsv" or "jsonl".
+        None goes by the suffixes of files, and of named pipes. Streams are "csv", "tsv" or "jsonl".
     columns : list of names or places, or None
         What to keep, in this order; None keeps all.
     batch_rows : int
@@ -103,12 +106,17 @@ def open_source(
 def _supplied(data: Any, format: str | None, header: bool, batch_rows: int) -> tuple[Supply, bool]:
     """Return where the parts come from, and whether they are in memory already."""
     if isinstance(data, str) and data == "-":
-        return Piped(stream_part(sys.stdin.buffer, "standard input", format, header, batch_rows)), False
+        return _piped(sys.stdin.buffer, "standard input", format, header, batch_rows), False
+    if is_stream(data):
+        kind = stream_format(format, str(data))
+        stream = open(data, "rb")  # noqa: SIM115, closed with the supply
+        supply = _piped(stream, str(data), kind, header, batch_rows)
+        weakref.finalize(supply, stream.close)
+        return supply, False
     if isinstance(data, str | Path):
         return _filed([data], format, header), False
     if hasattr(data, "read"):
-        name = str(getattr(data, "name", "the open file"))
-        return Piped(stream_part(data, name, format, header, batch_rows)), False
+        return _piped(data, str(getattr(data, "name", "the open file")), format, header, batch_rows), False
     blocks = dask_parts(data)
     if blocks is not None:
         return Listed(blocks), False
@@ -120,6 +128,10 @@ def _supplied(data: Any, format: str | None, header: bool, batch_rows: int) -> t
     if isinstance(data, Iterable) and not isinstance(data, dict | bytes):
         return Flowing(data), False
     raise ValueError(f"data is a {type(data).__name__}: it must be a table, a path, '-', or an iterable of tables.")
+
+
+def _piped(stream: Any, name: str, format: str | None, header: bool, batch_rows: int) -> Piped:
+    return Piped(stream_part(stream, name, stream_format(format, name), header, batch_rows))
 
 
 def _filed(paths: Sequence[str | Path], format: str | None, header: bool) -> Listed:
