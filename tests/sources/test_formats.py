@@ -125,8 +125,11 @@ def test_a_position_of_a_longer_file_is_refused(tmp_path, suffix, monkeypatch):
     next(iter(source))
     WRITERS[suffix](path, X[:100])
     again = open_source(path)
-    with pytest.raises(ValueError, match=rf"x.{suffix} (has 100 rows, and the position is after row 500|ends before)"):
-        list(again.resume(source.position) or again)
+    shorter = (
+        r"has 100 rows, and the position is after row 500|is not what was read before: it had [\d,]+ bytes and has"
+    )
+    with pytest.raises(ValueError, match=rf"x.{suffix} ({shorter})"):
+        again.resume(source.position)
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,11 @@ def test_what_does_not_fit_is_refused(tmp_path):
     for options in ({"batch_rows": 10}, {"batch_rows": 10, "shuffle": 30}, {"batch_rows": 5, "shuffle": 20}):
         with pytest.raises(ValueError, match="The position has batch_rows, shuffle and seed"):
             open_source(X, **options).resume(source.position)
-    shorter = open_source(X[:15], batch_rows=10, shuffle=20)
+    with pytest.raises(ValueError, match="There are 15 rows at most, and 30 were read before"):
+        open_source(X[:15], batch_rows=10, shuffle=20).resume(source.position)
+    source = open_source([X[:50], X[50:]], batch_rows=10, shuffle=20)
+    next(iter(source))
+    shorter = open_source([X[:15]], batch_rows=10, shuffle=20)
     shorter.resume(source.position)
     with pytest.raises(ValueError, match="The data ends after row 15, and 30 were read before"):
         list(shorter)

@@ -94,7 +94,7 @@ class CsvPart(Part):
         labels = [str(place) for place in range(width)]
 
         def piece(block: Block, row: int) -> Piece:
-            at = {"row": row, "byte": block.byte, "line": block.line}
+            at = {"row": row, "byte": block.byte, "line": block.line, "end": block.byte + len(block.data)}
             options = csv.ReadOptions(use_threads=False, column_names=labels, block_size=len(block.data) + 1)
             where = by_line(self.name, lambda: [line for line, _, _ in self._rows(block)])
             with contextlib.suppress(pa.ArrowInvalid):

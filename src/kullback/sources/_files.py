@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from kullback.sources._arrow_file import ArrowPart
-from kullback.sources._compressed import SUFFIXES
+from kullback.sources._compressed import SUFFIXES, is_compressed
 from kullback.sources._csv import CsvPart
+from kullback.sources._fingerprint import DataFile
 from kullback.sources._json_lines import JsonLinesPart
 from kullback.sources._npy import NpyPart
 from kullback.sources._npz import NpzPart
@@ -36,6 +37,9 @@ FORMATS = {
 
 #: What stands between the fields of separated text.
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+#: The formats of text.
+TEXTS = ("csv", "tsv", "jsonl")
 
 #: Rows that decide what the columns of a text hold.
 SAMPLE = 1000
@@ -93,6 +97,12 @@ def file_part(path: Path, member: str | None, format: str | None, header: bool) 
     return ParquetPart(path) if kind == "parquet" else ArrowPart(path)
 
 
+def data_file(path: Path, format: str | None) -> DataFile:
+    """Return how a file may change while a fit rests: rows can be added to a text."""
+    text = (format or _format_of(path)) in TEXTS
+    return DataFile(path, text, text and not is_compressed(path))
+
+
 def stream_part(stream: Any, name: str, format: str, header: bool, batch_rows: int) -> Part:
     """Return what reads a stream. The first batch must be waited for anyway: it decides what the columns hold."""
     sample = min(SAMPLE, batch_rows)
@@ -103,10 +113,9 @@ def stream_part(stream: Any, name: str, format: str, header: bool, batch_rows: i
 
 def stream_format(format: str | None, name: str) -> str:
     """Return the format of a stream: what is given, or what the suffix of its name says."""
-    texts = ("csv", "tsv", "jsonl")
     if format is None:
-        format = next((kind for kind in texts if Path(name).suffix.lower() in FORMATS[kind]), None)
-    if format not in texts:
+        format = next((kind for kind in TEXTS if Path(name).suffix.lower() in FORMATS[kind]), None)
+    if format not in TEXTS:
         raise ValueError(f"format is {format!r}: {name} can only be read as csv, tsv or jsonl, so say which it is.")
     return format
 

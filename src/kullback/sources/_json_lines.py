@@ -66,7 +66,7 @@ class JsonLinesPart(Part):
             yield piece
 
     def _piece(self, block: Block, row: int, columns: Columns) -> Piece:
-        at = {"row": row, "byte": block.byte, "line": block.line}
+        at = {"row": row, "byte": block.byte, "line": block.line, "end": block.byte + len(block.data)}
         where = by_line(self.name, lambda: [number for number, _ in _lines(block)])
         table = _quickly(block.data, columns)
         if table is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from kullback.sources._columns import Columns
 from kullback.sources._dask import dask_parts
-from kullback.sources._files import file_part, listed_files, stream_format, stream_part
+from kullback.sources._files import data_file, file_part, listed_files, stream_format, stream_part
 from kullback.sources._source import Source
 from kullback.sources._stream import is_stream
 from kullback.sources._supply import Flowing, Listed, Piped, Supply
@@ -135,4 +135,6 @@ def _piped(stream: Any, name: str, format: str | None, header: bool, batch_rows:
 
 
 def _filed(paths: Sequence[str | Path], format: str | None, header: bool) -> Listed:
-    return Listed([file_part(path, member, format, header) for path, member in listed_files(paths, format)])
+    listed = list(listed_files(paths, format))
+    parts = [file_part(path, member, format, header) for path, member in listed]
+    return Listed(parts, [data_file(path, format) for path, _ in listed])

@@ -49,6 +49,16 @@ class Reservoir:
         self.numbers = np.concatenate([self.numbers, numbers])[order]
         return order
 
+    def check(self, position: dict[str, Any]) -> None:
+        """Raise unless a reservoir of this size can have come to a position."""
+        read, left, offset = position["read"], position["left"], position["before"]["done"] - position["first"]
+        held = min(self.capacity, read // self.size * self.size)
+        most = held + read % self.size if position["ended"] else held
+        drawn = position["ended"] or (read % self.size == 0 and left == held)
+        if not drawn or left > most or offset < 0 or position["done"] + left != read + offset:
+            names = ("done", "read", "left", "first")
+            raise ValueError(f"The position is damaged: {', '.join(names)} are {[position[name] for name in names]}.")
+
     def replay(self, read: int, ended: bool) -> None:
         """Come to the state after so many rows."""
         whole = read // self.size * self.size if ended else read
@@ -81,6 +91,10 @@ class _Shuffle:
         self.known = 0 if after is None else after["read"]  # rows before this one are already in, or gone
         if after is not None:
             reservoir.replay(after["read"], after["ended"])
+            if (reservoir.numbers[len(reservoir.numbers) - after["left"] :] < after["first"]).any():
+                raise ValueError(
+                    f"The position is damaged: rows before {after['first']:,} still wait in the reservoir."
+                )
         self.marks: deque[tuple[int, Mark | None]] = deque()
         self.values, self.rest, self.latest = np.empty((0, 0)), np.empty((0, 0)), None
 
@@ -96,6 +110,8 @@ class _Shuffle:
         self.marks.append((self.read, before))
         numbers = np.arange(self.read, self.read + count)
         self.read += count
+        if self.read > self.known and self.after is not None and self.after["ended"]:
+            raise ValueError(f"The data had ended after row {self.known:,}, and has more rows now: begin anew.")
         if self.read <= self.known:
             here = np.flatnonzero((store.numbers >= numbers[0]) & (store.numbers <= numbers[-1]))
             self.values[here] = values[store.numbers[here] - numbers[0]]

@@ -28,7 +28,16 @@ class Source(abc.ABC):
 
     @abc.abstractmethod
     def resume(self, position: Any) -> None:
-        """Go to a position that a source of the same data had."""
+        """Go to a position that a source of the same data had; one of other files is refused."""
+
+    @property
+    @abc.abstractmethod
+    def fingerprint(self) -> Any:
+        """What tells the files that were read from others, JSON-able: `position` has it too. None where none were."""
+
+    @abc.abstractmethod
+    def check(self, fingerprint: Any) -> None:
+        """Raise unless the data is, all in all, that of a fingerprint of a source that had come to its end."""
 
     @property
     @abc.abstractmethod

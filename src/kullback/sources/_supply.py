@@ -4,11 +4,15 @@ import abc
 import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from kullback.sources._batches import Begun, Mark
+from kullback.sources._fingerprint import DataFile, check_file, check_tail, fingerprint, tail
 from kullback.sources._part import Part
 from kullback.sources._typed import table_part
+
+#: What a byte of compressed text can become at most.
+_RATIO = 1 << 17
 
 
 class Supply(abc.ABC):
@@ -16,14 +20,29 @@ class Supply(abc.ABC):
 
     first: Part  # which says what the columns are
     again: bool  # whether what is before a position can be read again
+    places: ClassVar[list[set[str]]]  # the names by which a position says where it is
+    has_files = False  # whether it can be seen later that the data is the same
 
     @abc.abstractmethod
     def position(self, mark: Mark) -> dict[str, Any]:
         """Return a place as JSON-able values."""
 
     @abc.abstractmethod
-    def begin(self, position: dict[str, Any]) -> Iterator[Begun]:
-        """Yield the parts from a position on."""
+    def begin(self, position: dict[str, Any], seen: dict[str, Any] | None) -> Iterator[Begun]:
+        """Yield the parts from a position on; `seen` is the fingerprint of what was read until then."""
+
+    def fingerprint(self, mark: Mark) -> dict[str, Any] | None:
+        """Return what tells the data that was read until a place from other data, where there are files."""
+        return None
+
+    def check(self, seen: dict[str, Any], whole: bool) -> None:
+        """Raise unless the data is that of a fingerprint; what was read last may have grown, unless it was `whole`."""
+        raise ValueError("The position is in files, and this source has none.")
+
+    @property
+    def most_rows(self) -> int | None:
+        """More rows than this there cannot be, where that is known."""
+        return None
 
     @property
     @abc.abstractmethod
@@ -34,8 +53,16 @@ class Supply(abc.ABC):
 class Listed(Supply):
     """Files, arrays and other parts that can be opened again. A position is a row of one of them."""
 
-    def __init__(self, parts: list[Part]):
+    places: ClassVar[list[set[str]]] = [
+        {"file", "name", "row"},
+        {"file", "name", "row", "byte", "line", "skip", "end"},
+    ]
+
+    def __init__(self, parts: list[Part], files: list[DataFile] | None = None):
         self.parts, self.first, self.again = parts, parts[0], True
+        self._files, self._seen = files or [], dict[int, str]()
+        self._tail: tuple[int, str | None] = (-1, None)
+        self.has_files = bool(files)
 
     def position(self, mark: Mark) -> dict[str, Any]:
         """Return the number of the part and the row in it, with what helps to find it."""
@@ -43,7 +70,7 @@ class Listed(Supply):
         row = mark.at["row"] + mark.taken
         return {"file": mark.part, "name": Path(mark.name).name, **mark.at, **finder, "row": row}
 
-    def begin(self, position: dict[str, Any]) -> Iterator[Begun]:
+    def begin(self, position: dict[str, Any], seen: dict[str, Any] | None) -> Iterator[Begun]:
         """Yield the part in which the position is, and those after it."""
         first = position.get("file", 0)
         names = [Path(part.name).name for part in self.parts]
@@ -58,11 +85,54 @@ class Listed(Supply):
                 f"{self.parts[first].name} has {count:,} rows, and the position is after row {position['row']:,}: "
                 f"it is shorter than before."
             )
+        self._seen = dict(enumerate(seen["files"])) if seen else {}
         return self._from(first, position)
 
     def _from(self, first: int, position: dict[str, Any]) -> Iterator[Begun]:
         for number, part in enumerate(self.parts[first:], first):
+            if self._files:  # before it is read: what is hashed is not newer
+                self._seen[number] = fingerprint(self._files[number].path)
             yield number, part, position if number == first else {}
+
+    def fingerprint(self, mark: Mark) -> dict[str, Any] | None:
+        """Return what tells each file that was read until a place from others, and the hash of what is before it."""
+        if not self._files:
+            return None
+        file, end = self._files[mark.part], mark.at.get("end", 0)
+        if not file.plain:
+            return {"files": [self._seen[number] for number in range(mark.part + 1)], "tail": None}
+        if self._tail[0] != end:  # there are many places in a block of rows
+            self._tail = end, tail(file.path, end)
+        return {"files": [self._seen[number] for number in range(mark.part + 1)], "tail": self._tail[1]}
+
+    def check(self, seen: dict[str, Any], whole: bool) -> None:
+        """Raise unless the files are those of a fingerprint."""
+        if not self._files:
+            super().check(seen, whole)
+        count = len(seen["files"])
+        if count > len(self._files) or (whole and count < len(self._files)):
+            raise ValueError(
+                f"There were {count} files, and there are {len(self._files)}, the first of them "
+                f"{self._files[0].path}: go on with the same data, or begin anew."
+            )
+        for number, (file, before) in enumerate(zip(self._files, seen["files"], strict=False), 1):
+            check_file(file, before, grown=number == count and not whole)
+        if seen["tail"] is not None:
+            check_tail(self._files[count - 1], seen["tail"])
+
+    @property
+    def most_rows(self) -> int | None:
+        """The rows that files say they have, or a row for each byte of text."""
+        total = 0
+        for number, part in enumerate(self.parts):
+            count = part.rows
+            if count is None:
+                if not self._files or not self._files[number].grows:
+                    return None
+                path = self._files[number].path
+                count = path.stat().st_size * (1 if self._files[number].plain else _RATIO)
+            total += count
+        return total
 
     @property
     def rows(self) -> int | None:
@@ -79,6 +149,8 @@ class Listed(Supply):
 class Flowing(Supply):
     """An iterable of tables. A position is a number of rows, which are gone through again."""
 
+    places: ClassVar[list[set[str]]] = [{"rows"}]
+
     def __init__(self, tables: Iterable[Any]):
         self._tables, self.again = tables, True
         self._coming: Iterator[Any] | None = iter(tables)
@@ -93,7 +165,7 @@ class Flowing(Supply):
         """Return how many rows have come."""
         return {"rows": mark.rows + mark.bad}
 
-    def begin(self, position: dict[str, Any]) -> Iterator[Begun]:
+    def begin(self, position: dict[str, Any], seen: dict[str, Any] | None) -> Iterator[Begun]:
         """Yield tables, without the rows before the position."""
         if self._coming is None and self._once:
             raise ValueError("An iterator cannot be gone through again: open a new source.")
@@ -117,6 +189,8 @@ class Flowing(Supply):
 class Piped(Supply):
     """One stream that cannot be read again. A position says how many rows have come; going on means reading on."""
 
+    places: ClassVar[list[set[str]]] = [{"rows"}]
+
     def __init__(self, part: Part):
         self.first, self.again, self._begun = part, False, False
 
@@ -124,7 +198,7 @@ class Piped(Supply):
         """Return how many rows have come."""
         return {"rows": mark.rows + mark.bad}
 
-    def begin(self, position: dict[str, Any]) -> Iterator[Begun]:
+    def begin(self, position: dict[str, Any], seen: dict[str, Any] | None) -> Iterator[Begun]:
         """Yield the stream as it is: what was before the position has gone by."""
         if self._begun:
             raise ValueError(f"{self.first.name} cannot be read again: open a new source.")

@@ -10,6 +10,7 @@ from kullback.sources._ahead import Ahead
 from kullback.sources._bad_row import Tally
 from kullback.sources._batches import Batch, Mark, batches
 from kullback.sources._columns import Columns
+from kullback.sources._position import check_fingerprint, check_position
 from kullback.sources._shuffle import Drawn, Reservoir, shuffled
 from kullback.sources._source import Source
 from kullback.sources._supply import Supply
@@ -45,32 +46,50 @@ class TableSource(Source):
 
     def _flow(self, position: dict[str, Any]) -> Iterator[Batch | None]:
         """Return what comes after a position."""
+        seen = position.get("data")
         if self._shuffle is None:
-            return self._in_order(position)
+            return self._in_order(position, seen)
         reservoir = Reservoir(self._size, *self._shuffle)
         if "before" in position and self._supply.again:
-            return shuffled(self._in_order(position["before"]), reservoir, position["done"], position)
-        return shuffled(self._in_order(position), reservoir, position["done"], None)
+            reservoir.check(position)
+            return shuffled(self._in_order(position["before"], seen), reservoir, position["done"], position)
+        return shuffled(self._in_order(position, seen), reservoir, position["done"], None)
 
-    def _in_order(self, position: dict[str, Any]) -> Iterator[Batch | None]:
+    def _in_order(self, position: dict[str, Any], seen: dict[str, Any] | None) -> Iterator[Batch | None]:
         words = position["codes"]
         self._columns.recall(words, position.get("entries", dict.fromkeys(words, position["done"])))
         tally = Tally(*self._bad, position["bad"])
-        return batches(self._supply.begin(position), self._columns, self._size, tally, position["done"])
+        return batches(self._supply.begin(position, seen), self._columns, self._size, tally, position["done"])
 
     @property
     def position(self) -> dict[str, Any]:
         """What has been handed out: a place in the data, how many rows were good and bad, and which words came.
 
-        With a shuffle, `before` is the place from which to read the rows that wait in the reservoir.
+        With a shuffle, `before` is the place from which to read the rows that wait in the reservoir. `data` tells the
+        files from others.
         """
+        data = self.fingerprint
+        seen = {} if data is None else {"data": data}
         if not isinstance(self._mark, Drawn):
-            return self._place(self._mark)
+            return {**self._place(self._mark), **seen}
         before = self._began.get("before", self._began) if self._mark.before is None else self._place(self._mark.before)
+        before = {name: copy.deepcopy(value) for name, value in before.items() if name != "data"}
         drawn = {name: getattr(self._mark, name) for name in ("read", "ended", "left", "first")}
         entries = self._place(self._mark.latest).get("entries", {})
         counts = {"done": self._mark.rows, "bad": self.bad_rows, "codes": self.codes, "entries": entries}
-        return {**drawn, "shuffle": self._asked, "before": copy.deepcopy(before), **counts}
+        return {**drawn, "shuffle": self._asked, "before": before, **counts, **seen}
+
+    @property
+    def fingerprint(self) -> dict[str, Any] | None:
+        """What tells the files that were read from others."""
+        mark = self._mark.latest if isinstance(self._mark, Drawn) else self._mark
+        return copy.deepcopy(self._began.get("data")) if mark is None else self._supply.fingerprint(mark)
+
+    def check(self, fingerprint: Any) -> None:
+        """Raise unless the data is, all in all, that of a fingerprint of a source that had come to its end."""
+        if fingerprint is not None:
+            check_fingerprint(fingerprint)
+            self._supply.check(fingerprint, whole=True)
 
     def _place(self, mark: Mark | None) -> dict[str, Any]:
         if mark is None:
@@ -89,14 +108,18 @@ class TableSource(Source):
 
     def resume(self, position: Any) -> None:
         """Go to a position that a source of the same data had."""
-        if not isinstance(position, dict) or not {"done", "bad", "codes"} <= set(position):
-            raise ValueError(f"position is {position!r}: it must be what `position` of a source has said.")
+        check_position(position, self._supply.places, self._columns.labels, self._supply.has_files)
         if "shuffle" in position and position["shuffle"] != self._asked:
             raise ValueError(
                 f"The position has batch_rows, shuffle and seed {position['shuffle']}, and not those of this source: "
                 f"{self._asked}."
             )
+        most = self._supply.most_rows if "shuffle" in position else None
+        if most is not None and position["read"] > most:
+            raise ValueError(f"There are {most:,} rows at most, and {position['read']:,} were read before.")
         flow = self._flow(position)
+        if "data" in position:
+            self._supply.check(position["data"], whole=False)
         self._began, self._mark, self._ahead = copy.deepcopy(position), None, Ahead(flow, self._depth)
 
     @property
