@@ -1,41 +1,59 @@
 """A fit that can go on after anything: the model, its schedule and the place in the data in one file."""
 
 import json
+import os
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 from kullback import estimators
-
-
-class Place(NamedTuple):
-    """How far a fit has come: the pass, the source's position in it, the rows of all passes, whether it is done.
-
-    `sequence` is the number of the sequence that the last row belongs to, where there are several.
-    """
-
-    turn: int = 0
-    position: Any = None
-    rows: int = 0
-    done: bool = False
-    sequence: float | None = None
+from kullback._file_lock import locked
+from kullback._whole_file import sweep
+from kullback.cli._place import Place, read_place
 
 
 class Checkpoint:
     """A model file that also says where the fit is, and which command it belongs to.
 
     It is written to a temporary file, flushed and renamed: there is the last one or the new one, never half of one.
+    While it is entered no other process can use it: a file beside it is locked, and the lock dies with this process.
     """
 
     def __init__(self, path: Path, command: dict[str, Any], every: float):
         self._path, self._every, self._last = path, every, time.monotonic()
         self._command = json.loads(json.dumps(command))
         self._written: Place | None = None
+        self._lock: Any = None
+
+    def __enter__(self) -> Self:
+        if not self._path.parent.is_dir():
+            raise ValueError(f"{self._path.parent} is not a directory: there is no place for {self._path.name}.")
+        beside = self._path.with_name(f".{self._path.name}.lock")
+        while self._lock is None:
+            try:
+                file = open(beside, "ab")
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, str(self._path)) from None
+            if locked(file) is False:
+                file.close()
+                raise ValueError(
+                    f"{self._path} is in use by another fit: let it end, or give --checkpoint another file."
+                )
+            if _is(file, beside):
+                self._lock = file
+            else:  # its holder has removed it since it was opened
+                file.close()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        Path(self._lock.name).unlink(missing_ok=True)
+        self._lock.close()
+        self._lock = None
 
     def begin(self, resume: bool) -> tuple[Any, Place]:
         """Return the estimator and the place to go on from; None and the first place if there is no such file."""
         if not self._path.exists():
-            self._sweep()
+            sweep(self._path)
             return None, Place()
         if not resume:
             _, place = self._read()
@@ -45,7 +63,7 @@ class Checkpoint:
                 )
             return None, Place()
         estimator, place = self._read()
-        self._sweep()
+        sweep(self._path)
         return estimator, place
 
     def _read(self) -> tuple[Any, Place]:
@@ -54,22 +72,19 @@ class Checkpoint:
         if not isinstance(held, dict) or not isinstance(held.get("command"), dict):
             raise ValueError(f"{self._path} is a model and no checkpoint: give --checkpoint another file.")
         theirs = held["command"]
-        for name, mine in self._command.items():
-            if theirs.get(name) != mine:
+        for name in {**self._command, **theirs}:
+            if name not in theirs or name not in self._command or theirs[name] != self._command[name]:
+                was, now = (_shown(command.get(name)) for command in (theirs, self._command))
                 raise ValueError(
-                    f"{self._path} is a checkpoint of another command: {name} was {theirs.get(name)!r} there and is "
-                    f"{mine!r} here; give the same command, or another file."
+                    f"{self._path} is a checkpoint of another command: {name[:60]} was {was} there and is {now} here; "
+                    f"give the same command, or another file."
                 )
         try:
-            place = Place(**held["place"])
-        except (KeyError, TypeError):
-            raise ValueError(f"{self._path} is damaged: it does not say where the fit was.") from None
+            place = read_place(held.get("place"), self._command, len(getattr(estimator, "lower_bounds_", ())))
+            _check_source(estimator)
+        except ValueError as error:
+            raise ValueError(f"{self._path} is damaged: {error}.") from None
         return estimator, place
-
-    def _sweep(self) -> None:
-        """Remove what a write that was killed has left."""
-        for left in self._path.parent.glob(f".{self._path.name}.{'[0-9a-f]' * 32}"):
-            left.unlink(missing_ok=True)
 
     @property
     def due(self) -> bool:
@@ -86,3 +101,27 @@ class Checkpoint:
         finally:
             del estimator.checkpoint_
         self._last, self._written = time.monotonic(), place
+
+
+def _is(file: Any, path: Path) -> bool:
+    """Whether an open file is the one that has this name now."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _check_source(estimator: Any) -> None:
+    """Raise unless the words of columns can be used in the next pass."""
+    told = getattr(estimator, "source_", None)
+    codes = told.get("codes") if isinstance(told, dict) else None
+    if not isinstance(codes, dict):
+        raise ValueError("it does not say what words there were")
+    for words in codes.values():
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise ValueError("the words of a column are no words")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else text[:97] + "..."

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from kullback.cli._checkpoint import Checkpoint, Place
-from kullback.cli._climb import climb
+from kullback.cli._checkpoint import Checkpoint
+from kullback.cli._climb import check_rows, climb
 from kullback.cli._input import Input
 from kullback.cli._learn import Outcome, is_of_sequences
+from kullback.cli._place import Digest, Place
 from kullback.cli._stop import Stop
 
 #: The fewest rows of a block of batch EM: what goes over the network is for each block.
@@ -26,6 +27,7 @@ def fit_on_cluster(
     quiet: bool,
 ) -> tuple[Any, Outcome]:
     """Fit by batch EM, or online with so many passes and so many batches from one combination to the next."""
+    data.check(place.data)
     if place.done:
         return estimator, Outcome(place, 0)
     try:
@@ -38,16 +40,17 @@ def fit_on_cluster(
             return estimator, Outcome(Place(), 0)
         if not layout.blocks:
             raise ValueError(f"there are no rows to fit {type(estimator).__name__} to.")
+        here = Place(rows=layout.rows, data=layout.fingerprint, digest=layout.digest)
+        check_rows(data, place, here)
+        estimator.source_ = layout.told
         if online is None:
             X, known = layout.held(client, layout.blocks), layout.known
-            done = climb(estimator, lambda: estimator.fit(X, **known), layout.rows, kept, stop, quiet)
+            here = climb(estimator, lambda: estimator.fit(X, **known), here, kept, stop, quiet)
         else:
             estimator, done = _online(estimator, layout, client, stop, *online)
-        estimator.source_ = layout.told
-        place = Place(1, None, layout.rows * (1 if online is None else online[0]), done)
-        if kept is not None:
-            kept.write(estimator, place)
-    return estimator, Outcome(place, layout.bad_rows)
+            estimator.source_ = layout.told
+            here = Place(1, None, layout.rows * online[0], done)
+    return estimator, Outcome(here, layout.bad_rows)
 
 
 def _online(estimator: Any, layout: "_Layout", client: Any, stop: Stop, passes: int, every: int) -> tuple[Any, bool]:
@@ -86,6 +89,8 @@ class _Layout:
     told: dict[str, Any]
     known: dict[str, Any]
     bad_rows: int
+    fingerprint: Any
+    digest: str
 
     @property
     def rows(self) -> int:
@@ -123,11 +128,12 @@ def _laid_out(data: Input, at_once: bool, series: bool, stop: Stop) -> _Layout |
     source = data.opened(0, None)
     blocks: list[tuple[Any, int]] = []
     lengths: list[int] = []
-    last = None
+    last, digest = None, Digest()
     begins, width, columns = source.position, 0, 0
     for table in itertools.takewhile(lambda _: not stop.asked, source):
         piece = data.piece(source, table)
         blocks.append((begins, len(table)))
+        digest.add(table)
         width, columns, begins = table.shape[1], piece.X.shape[1], source.position
         if piece.sequence is not None and piece.lengths is not None:
             here = piece.lengths.tolist()
@@ -140,7 +146,8 @@ def _laid_out(data: Input, at_once: bool, series: bool, stop: Stop) -> _Layout |
     if series and at_once and blocks and not lengths:  # one series is one block
         blocks = [(blocks[0][0], sum(rows for _, rows in blocks))]
     known = {"lengths": lengths} if lengths else {}
-    return _Layout(data, blocks, columns, data.told_of(source, width), known, source.bad_rows)
+    told = data.told_of(source, width)
+    return _Layout(data, blocks, columns, told, known, source.bad_rows, source.fingerprint, digest.of(source))
 
 
 def _read(data: Input, position: Any, rows: int) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Fitting an estimator from the command line: one pass or more of online EM, or batch EM on everything."""
 
+import contextlib
 import enum
 import inspect
 import time
@@ -10,10 +11,11 @@ import numpy as np
 import typer
 
 from kullback.cli._arguments import BatchRows, Columns, Data, Format, Header, Json, MaxBad, Quiet, Save, SkipBad
-from kullback.cli._checkpoint import Checkpoint, Place
+from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._climb import fit_at_once
 from kullback.cli._input import Input
 from kullback.cli._learn import Outcome, fit_online, is_of_sequences, started
+from kullback.cli._place import Place
 from kullback.cli._progress import Progress, write_json
 from kullback.cli._roles import Roles
 from kullback.cli._say import said_warnings, say
@@ -90,12 +92,13 @@ def fit(
         raise ValueError(f"{save.parent} is not a directory: there is no place for {save.name}.")
     estimator._validate_params()
     began = time.monotonic()
-    with said_warnings(quiet):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(said_warnings(quiet))
         kept, place = None, Place()
         if checkpoint is not None:
             command = {"kind": type(estimator).__name__, **rows.told, "passes": passes, "method": str(method)}
             command |= {name: _plain(value) for name, value in estimator.get_params().items()}
-            kept = Checkpoint(checkpoint, command, 0 if rows.piped else checkpoint_every)
+            kept = stack.enter_context(Checkpoint(checkpoint, command, 0 if rows.piped else checkpoint_every))
             found, place = kept.begin(resume)
             estimator = estimator if found is None else found
             if found is not None and rows.piped and method is Method.online:

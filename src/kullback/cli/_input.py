@@ -55,6 +55,11 @@ class Input:
         ahead = 0 if self.piped else ahead  # what is read ahead from a pipe is lost with the process
         return open_source(self._opened(), seed=self._seed + turn, codes=codes, ahead=ahead, **self._options)
 
+    def check(self, fingerprint: Any) -> None:
+        """Raise unless the files are those of a fingerprint, which was made when all had been read."""
+        if fingerprint is not None:
+            open_source(self._data, ahead=0, **self._options).check(fingerprint)
+
     def _opened(self) -> Any:
         """Return the data as it can be opened; a stream is opened here, so that it can be ended."""
         if not self.piped or self._data == "-":

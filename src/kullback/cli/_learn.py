@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kullback.cli._checkpoint import Checkpoint, Place
+from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._input import Input
+from kullback.cli._place import Place
 from kullback.cli._progress import Progress
 from kullback.cli._roles import Piece
 from kullback.cli._stop import Stop
@@ -53,6 +54,8 @@ def _learned(estimator: Any, data: Input, passes: int, place: Place, stop: Stop)
     """
     series, rows, last = is_of_sequences(type(estimator)), place.rows, place.sequence
     source: Any = None
+    data.check(place.data)
+    whole = place.data
     for turn in range(place.turn, passes):
         # the first pass finds the words; the others may only use these
         source = stop.waited(functools.partial(data.opened, turn, estimator.source_["codes"] if turn else None))
@@ -69,15 +72,16 @@ def _learned(estimator: Any, data: Input, passes: int, place: Place, stop: Stop)
             rows += len(table)
             last = None if piece.sequence is None else float(piece.sequence[-1])
             estimator.source_ = data.told_of(source, table.shape[1])
-            yield Place(turn, source.position, rows, sequence=last), source
+            yield Place(turn, source.position, rows, sequence=last, data=whole), source
         if stop.asked:
             return
+        whole = source.fingerprint
         if series:
             last = None
             estimator._end_series()
     if not started(estimator):
         raise ValueError(f"there are too few rows to fit {type(estimator).__name__} to: {rows}.")
-    yield Place(passes, None, rows, True), source
+    yield Place(passes, None, rows, True, data=whole), source
 
 
 def _expected(data: Input, source: Any, passes: int) -> int | None:
