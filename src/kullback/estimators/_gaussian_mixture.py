@@ -40,7 +40,7 @@ class GaussianMixture(MixtureEstimator):
     n_init : int
         How many starts are tried; the best is kept.
     init_params : {'kmeans', 'k-means++', 'random', 'random_from_data'}
-        What the start is. Of more than 65,536 rows k-means sees as many, drawn at random.
+        What the start is. Of more than 65,536 rows it sees as many, drawn at random.
     weights_init, means_init, precisions_init : array-like or None
         Parts of the start that are given.
     random_state : int, RandomState or None

@@ -44,14 +44,14 @@ def grid(column: Column, weights: np.ndarray, values: np.ndarray | None) -> Grid
     if column.categories:
         return _of_words(column, weights)
     low, high = column.span
-    some = values is not None and len(values) > 0
+    seen = np.zeros(0) if values is None else values
     if column.discrete:
-        if some:
-            low, high = min(low, values.min()), max(high, values.max())
+        if len(seen):
+            low, high = min(low, seen.min()), max(high, seen.max())
         return _of_whole_numbers(float(np.floor(low)), float(np.ceil(high)))
-    if some:
-        room = 0.05 * (values.max() - values.min()) or 1.0
-        inside = (values.min() - room, values.max() + room)
+    if len(seen):
+        room = 0.05 * (seen.max() - seen.min()) or 1.0
+        inside = (seen.min() - room, seen.max() + room)
         low, high = (max(low, inside[0]), min(high, inside[1])) if column.wraps else inside
     return Grid(np.linspace(low, high, _POINTS))
 
