@@ -11,12 +11,12 @@ from kullback.estimators._hidden_markov import (
     HMM_CONSTRAINTS,
     LAG,
     HiddenMarkovEstimator,
-    Labels,
     broadcast,
     hidden_markov,
     summing_to_1,
 )
 from kullback.estimators._hmm_priors import CategoricalPrior
+from kullback.estimators._hmm_starts import RANDOM_STARTS, StateStart
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
 from kullback.families import Categorical, Independent
@@ -140,12 +140,12 @@ class CategoricalHMM(HiddenMarkovEstimator):
     def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
         return {"emissionprob_": np.asarray(emissions.columns.probabilities)[:, 0, :]}
 
-    def _started_emissions(self, data: Sequences, labels: Labels) -> Any:
+    def _started_emissions(self, data: Sequences, start: StateStart) -> Any:
         k, n = self.n_components, self.n_features
         if not self._starts("e", "emissionprob_"):
             return self._emissions_now()
         blank = Independent(Categorical(np.full((k, 1, n), 1 / n)))
-        return labeled(blank, data, labels(), k)
+        return labeled(blank, data, start.shares)
 
     def _emission_prior(self, emissions: Any) -> CategoricalPrior:
         shape = (self.n_components, self.n_features)
@@ -158,10 +158,17 @@ class CategoricalHMM(HiddenMarkovEstimator):
         return np.asarray(emissions.columns.probabilities)[:, 0, :]
 
     def _seen_by_kmeans(self, X: np.ndarray) -> np.ndarray:
-        return _neighborhood((np.arange(self.n_features) == X).astype(float))
+        return _neighborhood(self._shown(X))
+
+    def _shown(self, X: np.ndarray) -> np.ndarray:
+        return (np.arange(self.n_features) == X).astype(float)
 
     def _emission_parameters(self) -> int:
         return self.n_components * (np.shape(self.emissionprob_)[1] - 1)
+
+    @property
+    def _random_starts(self) -> int:
+        return RANDOM_STARTS
 
     @property
     def _tied(self) -> tuple[str, ...]:

@@ -51,8 +51,14 @@ COLUMNS: dict[str, Column] = {
 }
 _GAUSSIANS = ("gaussian", "diagonal_gaussian", "spherical_gaussian")
 _VECTORS = ("dirichlet", "multinomial", "ising", "compound_dirichlet")
+_DISCRETE = ("bernoulli", "categorical", "poisson", "multinomial", "compound_dirichlet", "ising")
 #: Every name that `family` may be.
 NAMES = (*_GAUSSIANS, *COLUMNS, *_VECTORS)
+
+
+def has_discrete(family: str | Sequence[str]) -> bool:
+    """Say whether a column of the table is discrete."""
+    return bool(set([family] if isinstance(family, str) else family) & set(_DISCRETE))
 
 
 def check_entries(X: np.ndarray, family: str, first_column: int = 0) -> None:

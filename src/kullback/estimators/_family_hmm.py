@@ -14,12 +14,14 @@ from kullback.estimators._columns import (
     check_family,
     check_table,
     family_of,
+    has_discrete,
     indicators,
     plain_components,
     shape_of,
     with_attributes,
 )
-from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator, Labels, check_hidden_markov
+from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator, check_hidden_markov
+from kullback.estimators._hmm_starts import RANDOM_STARTS, StateStart
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
 from kullback.families import (
@@ -147,11 +149,11 @@ class HMM(HiddenMarkovEstimator):
         values = [np.asarray(leaf) for leaf in jax.tree.leaves(emissions)]
         return dict(zip(attribute_names(emissions), values, strict=True))
 
-    def _started_emissions(self, data: Sequences, labels: Labels) -> Any:
+    def _started_emissions(self, data: Sequences, start: StateStart) -> Any:
         blank = plain_components(self.family, self._shape(), self.n_components)
         if not self._starts("e", attribute_names(blank)[0]):
             return self._emissions_now()
-        return labeled(blank, data, labels(), self.n_components)
+        return labeled(blank, data, start.shares)
 
     def _emission_prior(self, emissions: Any) -> None:
         """Return nothing: families have no common prior."""
@@ -167,9 +169,16 @@ class HMM(HiddenMarkovEstimator):
         spread = seen.std(axis=0)
         return seen / np.where(spread > 0, spread, 1.0)
 
+    def _shown(self, X: np.ndarray) -> np.ndarray:
+        return self._seen_by_kmeans(X)
+
     def _emission_parameters(self) -> int:
         emissions = self._emissions_now()
         return self.n_components * (getattr(emissions, "size", None) or emissions.concentration.shape[-1])
+
+    @property
+    def _random_starts(self) -> int:
+        return RANDOM_STARTS if has_discrete(self.family) else 0
 
     @property
     def _tied(self) -> tuple[str, ...]:

@@ -10,13 +10,13 @@ from kullback.estimators._hidden_markov import (
     HMM_CONSTRAINTS,
     LAG,
     HiddenMarkovEstimator,
-    Labels,
     broadcast,
     for_states,
     hidden_markov,
     shared,
 )
 from kullback.estimators._hmm_priors import GaussianPrior
+from kullback.estimators._hmm_starts import StateStart
 from kullback.estimators._sequences import Sequences
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.models import HiddenMarkovModel
@@ -182,13 +182,13 @@ class GaussianHMM(HiddenMarkovEstimator):
         held = covariance[0] if self.covariance_type == "tied" else covariance
         return {"means_": np.asarray(emissions.mean), "covariances_": held}
 
-    def _started_emissions(self, data: Sequences, labels: Labels) -> Any:
+    def _started_emissions(self, data: Sequences, start: StateStart) -> Any:
         n, k = len(data.absent), self.n_components
         if self._starts("m", "means_"):
-            self.means_ = shared(data.rows.filled(), labels(), k)
+            self.means_ = shared(data.rows.filled(), start.labels, k)
         if self._starts("c", "covariances_"):
             rows = data.rows.filled()
-            away = rows - shared(rows, labels(), k)[labels()]
+            away = rows - shared(rows, start.labels, k)[start.labels]
             within = away.T @ away / len(rows) + self.min_covar * np.eye(n)
             match self.covariance_type:
                 case "spherical":
@@ -238,10 +238,17 @@ class GaussianHMM(HiddenMarkovEstimator):
     def _seen_by_kmeans(self, X: np.ndarray) -> np.ndarray:
         return X
 
+    def _shown(self, X: np.ndarray) -> np.ndarray:
+        return self._seen_by_kmeans(X)
+
     def _emission_parameters(self) -> int:
         k, n = self.n_components, self.n_features
         sizes = {"spherical": k, "diag": k * n, "full": k * n * (n + 1) // 2, "tied": n * (n + 1) // 2}
         return k * n + sizes[self.covariance_type]
+
+    @property
+    def _random_starts(self) -> int:
+        return 0
 
     @property
     def _tied(self) -> tuple[str, ...]:

@@ -1,17 +1,15 @@
 """What every hidden Markov model behind hmmlearn's door does."""
 
 import abc
-import functools
-from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kullback.estimators._hidden_markov_questions import HiddenMarkovQuestions
 from kullback.estimators._hmm_priors import HiddenMarkovPrior
+from kullback.estimators._hmm_starts import ClusterStart, RandomStart, StateStart, trial_result, trial_rows
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._monitor import ConvergenceMonitor
 from kullback.estimators._sequences import Sequences
@@ -34,8 +32,6 @@ HMM_CONSTRAINTS: dict[str, list[Any]] = {
     "rate": [Interval(Real, 0.0, 1.0, closed="right"), callable, None],
     "lag": [Interval(Integral, 0, None, closed="left")],
 }
-#: Labels of rows that are found when they are asked for.
-Labels = Callable[[], np.ndarray]
 #: Steps that a piece of a series waits for what comes after it.
 LAG = 20
 
@@ -52,8 +48,8 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         """Keep what the first rows say besides numbers: how many symbols there are."""
 
     @abc.abstractmethod
-    def _started_emissions(self, data: Sequences, labels: Labels) -> Any:
-        """Return emissions of each state from rows with labels; those that are not in `init_params` as they are."""
+    def _started_emissions(self, data: Sequences, start: StateStart) -> Any:
+        """Return the emissions that states start with; those that are not in `init_params` as they are."""
 
     @abc.abstractmethod
     def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
@@ -70,6 +66,15 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
     @abc.abstractmethod
     def _seen_by_kmeans(self, X: np.ndarray) -> np.ndarray:
         """Return what k-means sees of rows."""
+
+    @abc.abstractmethod
+    def _shown(self, X: np.ndarray) -> np.ndarray:
+        """Return what a row by itself shows of its state, for random starts."""
+
+    @property
+    @abc.abstractmethod
+    def _random_starts(self) -> int:
+        """How many random starts compete with clusters: some where rows are discrete, for states may look alike."""
 
     @abc.abstractmethod
     def _emission_parameters(self) -> int:
@@ -263,31 +268,39 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
             raise ValueError(f"column {int(np.argmax(data.absent))} of X has no entry that is not missing.")
 
     def _start(self, data: Sequences, turn: int, random: np.random.RandomState) -> HiddenMarkovModel:
-        """Return the chain of clusters that k-means finds; what `init_params` leaves out stays as it was set."""
+        """Return the best of some starts; what `init_params` leaves out stays as it was set."""
         self._read_off(data.extremes)
-        labels = functools.cache(lambda: self._labels(data, random))  # k-means runs if something is started from it
+        before, k = dict(vars(self)), self.n_components
+        best = self._started(data, ClusterStart(data, k, self._seen_by_kmeans, random))
+        if k == 1 or not self._random_starts or not self._starts_states(before):
+            return best
+        seeds = random.randint(2**31, size=self._random_starts)
+        rows, found = trial_rows(data), dict(vars(self))
+        reached = trial_result(best, rows, self._emissions, self._prior)
+        for seed in seeds:
+            vars(self).update(before)
+            for name in vars(self).keys() - before.keys():
+                delattr(self, name)
+            model = self._started(data, RandomStart(data, k, self._shown, int(seed)))
+            result = trial_result(model, rows, self._emissions, self._prior)
+            if result > reached:
+                best, reached, found = model, result, dict(vars(self))
+        vars(self).update(found)
+        return best
+
+    def _starts_states(self, before: dict[str, Any]) -> bool:
+        """Whether a start makes what tells states apart."""
+        return bool(set("t" + self._emission_letters) & set(self.init_params)) or "transmat_" not in before
+
+    def _started(self, data: Sequences, start: StateStart) -> HiddenMarkovModel:
+        """Set what `init_params` asks for to a start, and return the model."""
         if self._starts("s", "startprob_"):
-            initial = np.full(self.n_components, 1.0)
-            np.add.at(initial, labels()[data.first], data.weight[data.first])
-            self.startprob_ = initial / initial.sum()
+            self.startprob_ = start.initial
         if self._starts("t", "transmat_"):
-            transitions, inside = np.full((self.n_components,) * 2, 1.0), ~data.first[1:]
-            np.add.at(transitions, (labels()[:-1][inside], labels()[1:][inside]), data.weight[1:][inside])
-            self.transmat_ = transitions / transitions.sum(axis=1, keepdims=True)
-        emissions = self._started_emissions(data, labels)
-        for name, value in self._emission_attributes(emissions).items():
+            self.transmat_ = start.transitions
+        for name, value in self._emission_attributes(self._started_emissions(data, start)).items():
             setattr(self, name, value)
         return self.to_model()
-
-    def _labels(self, data: Sequences, random: np.random.RandomState) -> np.ndarray:
-        k = self.n_components
-        if k == 1:
-            return np.zeros(len(data), dtype=np.int64)
-        seen = self._seen_by_kmeans(data.rows.filled())
-        if len(np.unique(seen, axis=0)) < k:
-            return random.randint(k, size=len(data))
-        found = KMeans(k, n_init=1, random_state=random).fit(seen, sample_weight=data.weight)
-        return found.labels_.astype(np.int64)
 
     def _starts(self, letter: str, name: str) -> bool:
         """Whether a start makes this attribute_: it is asked for, or was never set."""

@@ -12,10 +12,10 @@ from kullback.estimators._hidden_markov import (
     HMM_CONSTRAINTS,
     LAG,
     HiddenMarkovEstimator,
-    Labels,
     hidden_markov,
     summing_to_1,
 )
+from kullback.estimators._hmm_starts import RANDOM_STARTS, StateStart
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
 from kullback.models import Counts, HiddenMarkovModel
@@ -145,11 +145,11 @@ class MultinomialHMM(HiddenMarkovEstimator):
     def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
         return {"emissionprob_": np.asarray(emissions.probabilities), "totals_": np.asarray(emissions.total)}
 
-    def _started_emissions(self, data: Sequences, labels: Labels) -> Any:
+    def _started_emissions(self, data: Sequences, start: StateStart) -> Any:
         if not self._starts("e", "emissionprob_"):
             return self._emissions_now()
         k, n = self.n_components, data.X.shape[1]
-        return labeled(Counts(np.full((k, n), 1 / n)), data, labels(), k)
+        return labeled(Counts(np.full((k, n), 1 / n)), data, start.shares)
 
     def _emission_prior(self, emissions: Any) -> None:
         """Return nothing: hmmlearn has no prior of these."""
@@ -163,8 +163,15 @@ class MultinomialHMM(HiddenMarkovEstimator):
     def _seen_by_kmeans(self, X: np.ndarray) -> np.ndarray:
         return X / np.maximum(X.sum(axis=1, keepdims=True), 1)
 
+    def _shown(self, X: np.ndarray) -> np.ndarray:
+        return self._seen_by_kmeans(X)
+
     def _emission_parameters(self) -> int:
         return self.n_components * (np.shape(self.emissionprob_)[1] - 1)
+
+    @property
+    def _random_starts(self) -> int:
+        return RANDOM_STARTS
 
     @property
     def _tied(self) -> tuple[str, ...]:

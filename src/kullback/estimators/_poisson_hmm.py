@@ -10,11 +10,11 @@ from kullback.estimators._hidden_markov import (
     HMM_CONSTRAINTS,
     LAG,
     HiddenMarkovEstimator,
-    Labels,
     for_states,
     hidden_markov,
 )
 from kullback.estimators._hmm_priors import PoissonPrior
+from kullback.estimators._hmm_starts import RANDOM_STARTS, StateStart
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
 from kullback.families import Independent, Poisson
@@ -122,11 +122,11 @@ class PoissonHMM(HiddenMarkovEstimator):
     def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
         return {"lambdas_": np.asarray(emissions.columns.rate)}
 
-    def _started_emissions(self, data: Sequences, labels: Labels) -> Any:
+    def _started_emissions(self, data: Sequences, start: StateStart) -> Any:
         if not self._starts("l", "lambdas_"):
             return self._emissions_now()
         blank = Independent(Poisson(np.ones((self.n_components, data.X.shape[1]))))
-        return labeled(blank, data, labels(), self.n_components)
+        return labeled(blank, data, start.shares)
 
     def _emission_prior(self, emissions: Any) -> PoissonPrior:
         shape = emissions.columns.rate.shape
@@ -144,8 +144,15 @@ class PoissonHMM(HiddenMarkovEstimator):
     def _seen_by_kmeans(self, X: np.ndarray) -> np.ndarray:
         return np.sqrt(X)
 
+    def _shown(self, X: np.ndarray) -> np.ndarray:
+        return self._seen_by_kmeans(X)
+
     def _emission_parameters(self) -> int:
         return int(np.size(self.lambdas_))
+
+    @property
+    def _random_starts(self) -> int:
+        return RANDOM_STARTS
 
     @property
     def _tied(self) -> tuple[str, ...]:
