@@ -375,10 +375,13 @@ def test_a_symbol_that_was_never_seen_has_no_likelihood_and_breaks_nothing():
     model = kullback.CategoricalHMM(2, n_features=6, random_state=0, n_iter=3).fit(X)
     assert (model.emissionprob_[:, 4:] == 0).all()
     strange = np.concatenate([X, [[5]], X])
-    assert model.score(strange) == -np.inf
+    for question in (model.score, lambda X: model.score_samples(X)[0], lambda X: model.decode(X)[0]):
+        with pytest.warns(UserWarning, match=r"X\[120\] is impossible.*emissionprob_prior") as told:
+            assert question(strange) == -np.inf
+        assert len(told) == 1
     assert np.isfinite(model.predict_proba(strange)).all()
-    assert model.decode(strange)[0] == -np.inf
-    assert set(model.predict(strange)) <= {0, 1}
+    with pytest.warns(UserWarning, match="emissionprob_prior"):
+        assert set(model.predict(strange)) <= {0, 1}
     model.partial_fit(strange)
     assert all(np.isfinite(value).all() for value in parameters_of(model).values())
     assert np.isfinite(model.score(strange))

@@ -34,8 +34,8 @@ class CategoricalHMM(HiddenMarkovEstimator):
     n_components : int
         The number of states.
     startprob_prior, transmat_prior, emissionprob_prior : float or array
-        Parameters of Dirichlet priors. A symbol that was never seen has probability 0 unless `emissionprob_prior` is
-        above 1.
+        Parameters of Dirichlet priors. A symbol that was never seen has probability 0, and data with it the
+        log-likelihood −inf, unless `emissionprob_prior` is above 1.
     n_features : int or None
         The number of symbols; None reads it off the first X. A stream whose first piece may lack symbols needs it.
     params, init_params : str
@@ -169,6 +169,10 @@ class CategoricalHMM(HiddenMarkovEstimator):
     @property
     def _random_starts(self) -> int:
         return RANDOM_STARTS
+
+    @property
+    def _emission_remedy(self) -> str:
+        return "emissionprob_prior above 1"
 
     @property
     def _tied(self) -> tuple[str, ...]:

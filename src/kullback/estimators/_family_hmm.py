@@ -181,6 +181,10 @@ class HMM(HiddenMarkovEstimator):
         return RANDOM_STARTS if has_discrete(self.family) else 0
 
     @property
+    def _emission_remedy(self) -> None:
+        return None
+
+    @property
     def _tied(self) -> tuple[str, ...]:
         return ()
 

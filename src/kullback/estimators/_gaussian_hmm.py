@@ -71,8 +71,10 @@ class GaussianHMM(HiddenMarkovEstimator):
     means_ : ndarray of shape (n_components, n_features)
     covars_ : ndarray of shape (n_components, n_features, n_features)
         Matrices whatever the type; it is set in the shape of the type, in which `covariances_` holds it.
+    lower_bound_, lower_bounds_ : float and list of float
+        The log-likelihood that the last step, or each step, of the fit has met, in nats per row.
     monitor_ : ConvergenceMonitor
-        The log-likelihoods of the fit.
+        The log-likelihoods of the fit, each that of all rows, as in hmmlearn.
 
     Examples
     --------
@@ -249,6 +251,10 @@ class GaussianHMM(HiddenMarkovEstimator):
     @property
     def _random_starts(self) -> int:
         return 0
+
+    @property
+    def _emission_remedy(self) -> None:
+        return None
 
     @property
     def _tied(self) -> tuple[str, ...]:

@@ -116,7 +116,7 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         data = self._all_sequences(X, lengths, sample_weight)
         self.__dict__.pop("_own_monitor", None)  # it may have other limits than the parameters have by now
         self._fit(data)
-        monitor, history = self.monitor_, self.lower_bounds_
+        monitor, history = self.monitor_, [bound * data.mass for bound in self.lower_bounds_]
         monitor._reset()  # of several runs it tells of the best
         monitor.history.extend(history)
         monitor.iter = len(history)
@@ -127,7 +127,7 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         monitor = self.monitor_
         if len(history) == 1:
             monitor._reset()
-        monitor.report(history[-1])
+        monitor.report(history[-1] * mass)
         return bool(monitor.converged)
 
     @all_or_nothing
@@ -171,13 +171,14 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
 
     @property
     def monitor_(self) -> ConvergenceMonitor:
-        """The log-likelihoods of the last fit; another monitor may be set before a fit, and says when that ends."""
+        """The log-likelihoods of all rows of the last fit; one that is set before a fit says when that ends."""
         if hasattr(self, "_given_monitor"):
             return self._given_monitor
         if not hasattr(self, "_own_monitor"):
             self._own_monitor = ConvergenceMonitor(self.tol, self.n_iter, False)
-            for log_prob in getattr(self, "lower_bounds_", []):  # those of a fit that was loaded
-                self._own_monitor.report(log_prob)
+            if getattr(self, "n_batches_seen_", 0) == 1:  # a fit that was loaded, and how many rows it had
+                for bound in getattr(self, "lower_bounds_", []):
+                    self._own_monitor.report(bound * self.n_points_seen_)
         return self._own_monitor
 
     @monitor_.setter

@@ -1,6 +1,7 @@
 """What a fitted hidden Markov model is asked."""
 
 import abc
+import warnings
 from typing import Any, NamedTuple
 
 import jax
@@ -37,14 +38,19 @@ class HiddenMarkovQuestions(SequenceEstimator):
     def _entries_of(self, values: np.ndarray) -> np.ndarray:
         """Return drawn values as X has them."""
 
+    @property
+    @abc.abstractmethod
+    def _emission_remedy(self) -> str | None:
+        """The parameter that keeps emissions that were never seen possible, or None."""
+
     def score(self, X: Any, lengths: Any = None) -> float:
         """Log-likelihood of all sequences together, in nats."""
-        return float(np.sum(self._answer(X, lengths, _log_likelihood)))
+        return self._total(X, self._answer(X, lengths, _log_likelihood))
 
     def score_samples(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
         """Log-likelihood of all sequences together, and the probability of each state at each row."""
         each, posterior = self._answer(X, lengths, _both)
-        return float(np.sum(each)), posterior
+        return self._total(X, each), posterior
 
     def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Probability of each state at each row, given the whole sequence."""
@@ -63,7 +69,29 @@ class HiddenMarkovQuestions(SequenceEstimator):
             posterior = self.predict_proba(X, lengths)
             return float(posterior.max(axis=1).sum()), posterior.argmax(axis=1)
         states, each = self._answer(X, lengths, _viterbi)
-        return float(np.sum(each)), states.astype(np.int64)
+        return self._total(X, each), states.astype(np.int64)
+
+    def _total(self, X: Any, each: np.ndarray) -> float:
+        """Return the sum over the rows. Where it is −inf, one warning says which row is impossible, and why."""
+        total = float(np.sum(each))
+        if total == -np.inf:
+            row = int(np.argmin(each))
+            warnings.warn(f"X[{row}] is impossible, and the log-likelihood is −inf: {self._why(X, row)}", stacklevel=3)
+        return total
+
+    def _why(self, X: Any, row: int) -> str:
+        data, model = self._asked(X, None)
+        values = np.asarray(data.X[row : row + 1], dtype=np.float64)
+        with jax.enable_x64(True):
+            scores = np.asarray(model.emissions.log_likelihood(Batch(values, observed=~np.isnan(values))))
+        if np.isneginf(scores).all():
+            remedy = self._emission_remedy
+            known = f"; {remedy} keeps what a fit has never seen possible." if remedy else ", as none has seen it."
+            return f"no state emits it{known}"
+        return (
+            "no state that emits it can be reached; startprob_prior and transmat_prior above 1 keep starts and "
+            "transitions that a fit has never seen possible."
+        )
 
     def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Return the path of states that `decode` finds."""

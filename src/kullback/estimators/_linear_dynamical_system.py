@@ -140,7 +140,7 @@ class LinearDynamicalSystem(LinearDynamicalQuestions):
         return self
 
     def _ended(self, history: list[float], mass: float) -> bool:
-        return len(history) > 1 and history[-1] - history[-2] < self.tol * mass
+        return len(history) > 1 and history[-1] - history[-2] < self.tol
 
     @all_or_nothing
     def partial_fit(

@@ -174,6 +174,10 @@ class MultinomialHMM(HiddenMarkovEstimator):
         return RANDOM_STARTS
 
     @property
+    def _emission_remedy(self) -> None:
+        return None
+
+    @property
     def _tied(self) -> tuple[str, ...]:
         return ()
 

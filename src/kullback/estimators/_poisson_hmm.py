@@ -155,6 +155,10 @@ class PoissonHMM(HiddenMarkovEstimator):
         return RANDOM_STARTS
 
     @property
+    def _emission_remedy(self) -> str:
+        return "lambdas_prior above 0"
+
+    @property
     def _tied(self) -> tuple[str, ...]:
         return ()
 

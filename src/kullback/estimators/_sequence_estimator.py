@@ -67,7 +67,7 @@ class SequenceEstimator(ModelEstimator):
 
     @abc.abstractmethod
     def _ended(self, history: list[float], mass: float) -> bool:
-        """Whether a fit with these log-likelihoods of all the data, of this mass, is done."""
+        """Whether a fit with these log-likelihoods, in nats per row of data of this mass, is done."""
 
     @property
     @abc.abstractmethod
@@ -116,9 +116,9 @@ class SequenceEstimator(ModelEstimator):
             with computing():
                 model, seen = data.em_step(model, self._emissions(model), self._prior(model))
                 model = jax.tree.map(np.asarray, model)
-            history.append(float(seen.log_likelihood) * data.mass)
+            history.append(float(seen.log_likelihood))
             self._check_sound(model, history[-1])
-            progress.step(history[-1] / data.mass)
+            progress.step(history[-1])
             if self._ended(history, data.mass):
                 return Fitted(model, history, True)
             if self._watch.step(model, history):

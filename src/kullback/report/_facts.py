@@ -55,9 +55,5 @@ def _end(estimator: Any) -> list[tuple[str, Any]]:
 def _bound(subject: Subject) -> float | None:
     """Return the average log-likelihood at the last step, if it is known."""
     estimator = subject.estimator
-    bound, bounds = getattr(estimator, "lower_bound_", -np.inf), list(getattr(estimator, "lower_bounds_", []))
-    if not np.isfinite(bound):
-        return None
-    if subject.has_time and bounds[-1:] == [bound]:
-        return bound / estimator.n_points_seen_  # the bounds of sequences are those of all rows together
-    return float(bound)
+    bound = float(getattr(estimator, "lower_bound_", -np.inf))
+    return bound if np.isfinite(bound) else None

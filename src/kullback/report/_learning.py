@@ -26,12 +26,11 @@ def _fit(subject: Subject) -> list[Picture]:
 
     def draw(width: float) -> Figure:
         figure, axes = panels(width=width, height=3.2)
-        axes.set_ylabel(f"log-likelihood {'of all rows' if subject.has_time else 'per row'} (nats)")
+        axes.set_ylabel("log-likelihood per row (nats)")
         plot_learning(bounds, axes)
         return figure
 
-    gain = "all rows together" if subject.has_time else "a row on average"
-    return [picture("learning", "Learning curve", f"Log-likelihood of {gain}, step by step.", draw)]
+    return [picture("learning", "Learning curve", "Log-likelihood of a row on average, step by step.", draw)]
 
 
 def _stream(key: str, title: str, subjects: dict[str, Subject]) -> list[Picture]:
