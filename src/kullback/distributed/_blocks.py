@@ -9,6 +9,7 @@ import dask
 import jax
 import numpy as np
 
+from kullback._limits import MOST_CATEGORIES
 from kullback.distributed._parts import counted, parts_of, rows_of
 from kullback.distributed._survey import Survey, merge_surveys, surveyed
 from kullback.distributed._tree import reduced, shared
@@ -83,6 +84,12 @@ class Blocks:
             raise ValueError(f"In {len(table):,} rows that were drawn from X: {error}") from error
         known = getattr(self._estimator, "n_categories_", None)
         if known is not None and self._estimator._known_categories is None:  # the rarest may not be in the sample
+            many = (known > 0) & (self._survey.high >= MOST_CATEGORIES)
+            if many.any():
+                raise ValueError(
+                    f"Column {np.argmax(many)} of X holds {self._survey.high[np.argmax(many)]:.6g}: categories are "
+                    f"0, 1, 2, … and not more than {MOST_CATEGORIES:,}; number them so, or use another family."
+                )
             highest = np.where(np.isfinite(self._survey.high), self._survey.high, 0).astype(np.int64) + 1
             self._estimator.n_categories_ = np.where(known > 0, np.maximum(known, highest), known)
         return rows

@@ -1,11 +1,13 @@
 """What the entries of a table may be, for each family: the check, and a member to begin with."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
+from kullback._limits import MOST_CATEGORIES
 from kullback.families import (
     Bernoulli,
     Beta,
@@ -25,6 +27,8 @@ from kullback.families import (
 )
 from kullback.models import CompoundDirichlet
 
+_COUNT = "a count 0, 1, 2, … up to 2^53"
+
 
 class Column(NamedTuple):
     """A family of single numbers: which entries it allows, and its plainest members for (components, columns)."""
@@ -39,16 +43,23 @@ def whole(X: np.ndarray) -> np.ndarray:
     return (X >= 0) & (np.floor(X) == X)
 
 
+def is_count(X: np.ndarray) -> np.ndarray:
+    """Say which entries are counts: beyond the largest of them numbers have gaps."""
+    return whole(X) & (X <= 2.0**53)
+
+
 #: Families of single numbers, by name.
 COLUMNS: dict[str, Column] = {
     "bernoulli": Column(lambda X: (X == 0) | (X == 1), "0 or 1", lambda s, _: Bernoulli(np.full(s, 0.5))),
     "categorical": Column(whole, "a category 0, 1, 2, …", lambda s, c: Categorical(np.full((*s, c), 1 / c))),
-    "poisson": Column(whole, "a count 0, 1, 2, …", lambda s, _: Poisson(np.ones(s))),
+    "poisson": Column(is_count, _COUNT, lambda s, _: Poisson(np.ones(s))),
     "exponential": Column(lambda X: X >= 0, "0 or more", lambda s, _: Exponential(np.ones(s))),
     "gamma": Column(lambda X: X > 0, "positive", lambda s, _: Gamma(np.ones(s), np.ones(s))),
     "beta": Column(lambda X: (X > 0) & (X < 1), "between 0 and 1", lambda s, _: Beta(np.ones(s), np.ones(s))),
     "von_mises": Column(np.isfinite, "an angle in radians", lambda s, _: VonMises(np.zeros(s), np.ones(s))),
 }
+#: Numbers that stand for a category at most.
+_INDICATORS = 256
 _GAUSSIANS = ("gaussian", "diagonal_gaussian", "spherical_gaussian")
 _VECTORS = ("dirichlet", "multinomial", "ising", "compound_dirichlet")
 _DISCRETE = ("bernoulli", "categorical", "poisson", "multinomial", "compound_dirichlet", "ising")
@@ -80,7 +91,7 @@ def check_rows(X: np.ndarray, family: str) -> None:
             case "dirichlet":
                 good, must_be = X > 0, "positive"
             case "multinomial" | "compound_dirichlet":
-                good, must_be = whole(X), "a count 0, 1, 2, …"
+                good, must_be = is_count(X), _COUNT
             case "ising":
                 good, must_be = (X == 1) | (X == -1), "−1 or +1"
             case _:
@@ -106,6 +117,17 @@ def _refuse(X: np.ndarray, row: int, place: int, family: str, must_be: str, firs
     )
 
 
+def count_categories(column: np.ndarray, name: str, most: int = MOST_CATEGORIES) -> int:
+    """Return one more than the largest category; a number that is too large for one is refused."""
+    largest = float(np.max(column, initial=-1, where=~np.isnan(column)))
+    if largest >= most:
+        raise ValueError(
+            f"{name} holds {largest:.6g}: categories are 0, 1, 2, … and not more than {most:,}; number them so, or "
+            "use another family if these are amounts."
+        )
+    return int(largest) + 1
+
+
 class Shape(NamedTuple):
     """What a table says about its families besides numbers: columns, categories (0 where there are none), trials."""
 
@@ -114,14 +136,14 @@ class Shape(NamedTuple):
     trials: int
 
     @classmethod
-    def of(cls, X: np.ndarray, family: str | Sequence[str]) -> "Shape":
-        """Read it off a table."""
+    def of(cls, X: np.ndarray, family: str | Sequence[str], most: int = MOST_CATEGORIES) -> "Shape":
+        """Read it off a table whose columns may have so many categories."""
         n = X.shape[1]
         names = [family] * n if isinstance(family, str) else list(family)
         categories = np.zeros(n, dtype=np.int64)
         for place, name in enumerate(names):
             if name == "categorical":
-                categories[place] = max(int(np.nanmax(X[:, place])) + 1, 2)
+                categories[place] = max(count_categories(X[:, place], f"Column {place} of X", most), 2)
         return cls(n, categories, int(np.nansum(X, axis=1).max()) if family == "multinomial" else 0)
 
     def numbers(self, family: str | Sequence[str], k: int) -> int:
@@ -289,7 +311,26 @@ def with_attributes(plain: Any, estimator: Any) -> Any:
     for name, leaf, value in zip(names, leaves, values, strict=True):
         if np.shape(leaf) != value.shape:
             raise ValueError(f"{name} has shape {value.shape}: it must be {np.shape(leaf)}.")
-    return jax.tree.unflatten(tree, values)
+    return _validated(jax.tree.unflatten(tree, values))
+
+
+def _validated(components: Any) -> Any:
+    """Return components that are made anew, so that their parameters are checked."""
+    if isinstance(components, Product):
+        return Product([_validated(part) for part in components.parts])
+    if isinstance(components, Independent):
+        return Independent(_validated(components.columns))
+    return type(components)(**{field.name: getattr(components, field.name) for field in dataclasses.fields(components)})
+
+
+def category_features(column: np.ndarray, many: int) -> np.ndarray:
+    """Return an indicator of each category, or, of very many categories, random directions about as far apart."""
+    if many <= _INDICATORS:
+        return (np.arange(many) == column[:, None]).astype(float)
+    directions = np.random.default_rng(0).normal(0, _INDICATORS**-0.5, (many + 1, _INDICATORS))
+    directions[many] = 0  # of an entry that is no category: the mean that stands for a missing one
+    known = (column == np.floor(column)) & (column < many)
+    return directions[np.where(known, column, many).astype(np.int64)]
 
 
 def indicators(X: np.ndarray, family: str | Sequence[str], categories: np.ndarray) -> np.ndarray:
@@ -299,7 +340,7 @@ def indicators(X: np.ndarray, family: str | Sequence[str], categories: np.ndarra
     for place, name in enumerate(names):
         column = X[:, place]
         if name == "categorical":
-            columns += [(column == c).astype(float) for c in range(int(categories[place]))]
+            columns += list(category_features(column, int(categories[place])).T)
         elif name == "von_mises":
             columns += [np.cos(column), np.sin(column)]
         else:

@@ -57,7 +57,7 @@ class HMM(HiddenMarkovEstimator):
     reg_covar : float
         The variance of a data point itself, for Gaussian columns: it keeps variances above it.
     algorithm, random_state, n_iter, tol, verbose, implementation, n_init, rate, lag
-        As in `GaussianHMM`.
+        As in `GaussianHMM`; the start is chosen as in `CategoricalHMM` if a column is discrete.
 
     Attributes
     ----------
@@ -126,9 +126,9 @@ class HMM(HiddenMarkovEstimator):
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         check_family(self.family, X.shape[1])
         check_table(X, self.family)
-        if len(X) and not first and hasattr(self, "n_categories_"):
+        if len(X):
             many = Shape.of(X, self.family).categories
-            if (many > self.n_categories_).any():
+            if not first and hasattr(self, "n_categories_") and (many > self.n_categories_).any():
                 place = int(np.argmax(many > self.n_categories_))
                 raise ValueError(
                     f"X has category {many[place] - 1} in column {place}: the fit knows {self.n_categories_[place]} "

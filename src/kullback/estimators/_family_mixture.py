@@ -9,6 +9,7 @@ import jax
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from kullback._limits import MOST_CATEGORIES
 from kullback.estimators._columns import (
     Shape,
     attribute_names,
@@ -100,7 +101,8 @@ class FamilyMixture(MixtureEstimator):
         X = self._entries(X)
         check_family(self._families, X.shape[1])
         check_table(X, self._families)
-        shape = Shape.of(X, self._families) if len(X) else self._shape()
+        most = max(MOST_CATEGORIES, *np.ravel(0 if self._known_categories is None else self._known_categories).tolist())
+        shape = Shape.of(X, self._families, most) if len(X) else self._shape()
         if first:
             self.n_categories_, self.n_trials_ = shape.knowing(self._known_categories).categories, shape.trials
         if (shape.categories > self.n_categories_).any():

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from kullback.estimators._columns import whole
+from kullback.estimators._columns import is_count
 from kullback.estimators._hidden_markov import (
     HMM_CONSTRAINTS,
     LAG,
@@ -40,7 +40,7 @@ class MultinomialHMM(HiddenMarkovEstimator):
     params, init_params : str
         What is learned, and what is started: 's' for startprob, 't' for transmat, 'e' for emissionprob.
     algorithm, random_state, n_iter, tol, verbose, implementation, n_init, rate, lag
-        As in `GaussianHMM`.
+        As in `GaussianHMM`; the start is chosen as in `CategoricalHMM`.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class MultinomialHMM(HiddenMarkovEstimator):
 
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         with np.errstate(invalid="ignore"):
-            if not (whole(X) | np.isnan(X)).all():
+            if not (is_count(X) | np.isnan(X)).all():
                 raise ValueError("Symbol counts should be nonnegative integers")
         absent = np.isnan(X)
         some = absent.any(axis=1) & ~absent.all(axis=1)

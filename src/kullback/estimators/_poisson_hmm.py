@@ -38,7 +38,7 @@ class PoissonHMM(HiddenMarkovEstimator):
     params, init_params : str
         What is learned, and what is started: 's' for startprob, 't' for transmat, 'l' for lambdas.
     algorithm, random_state, n_iter, tol, verbose, implementation, n_init, rate, lag
-        As in `GaussianHMM`.
+        As in `GaussianHMM`; the start is chosen as in `CategoricalHMM`.
 
     Attributes
     ----------

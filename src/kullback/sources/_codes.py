@@ -5,13 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from kullback._limits import MOST_CATEGORIES as MOST
 from kullback.sources._entries import word
 
-#: More different words than this in one column are no categories.
-MOST = 10_000
-
-#: Nor are words of which more than this share are different, once so many have come. Categories that a model could
-#: learn anything of come again; and fewer rows may hold a category of many words, each of them once, by chance.
+#: Words of which more than this share are different are no categories, once so many have come. Categories that a model
+#: could learn anything of come again; and fewer rows may hold a category of many words, each of them once, by chance.
 SHARE, LEAST = 0.9, 200
 
 
