@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from estimators.hidden_markov_data import LENGTHS, symbols
 
 import kullback
+from estimators.hidden_markov_data import LENGTHS, symbols
 from kullback.estimators import _hmm_starts
 
 #: Of the even process, in nats per symbol.
@@ -33,7 +33,7 @@ def as_emitted(name, X):
 
 
 @pytest.mark.parametrize(
-    "name, parameters",
+    ("name", "parameters"),
     [
         ("CategoricalHMM", {}),
         ("HMM", {"family": "categorical"}),
@@ -73,7 +73,9 @@ def test_starts_are_the_same_for_the_same_seed():
 def test_what_is_set_by_hand_is_in_every_start(kept, monkeypatch):
     parts = {"s": ("startprob_", [0.5, 0.5]), "t": ("transmat_", [[0.7, 0.3], [0.2, 0.8]])}
     parts["e"] = ("emissionprob_", [[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]])
-    model = kullback.CategoricalHMM(2, n_iter=0, random_state=0, init_params="ste".translate({ord(c): "" for c in kept}))
+    model = kullback.CategoricalHMM(
+        2, n_iter=0, random_state=0, init_params="ste".translate({ord(c): "" for c in kept})
+    )
     for letter in kept:
         setattr(model, parts[letter][0], np.array(parts[letter][1]))
     tried = []

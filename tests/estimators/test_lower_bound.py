@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from estimators.hidden_markov_data import LENGTHS, symbols
 
 import kullback
+from estimators.hidden_markov_data import LENGTHS, symbols
 from kullback.estimators import CategoricalHMM
 
 WEIGHT = np.array([1.0, 2.0, 1.0, 3.0])

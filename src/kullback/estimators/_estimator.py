@@ -15,6 +15,7 @@ from kullback.estimators._model_estimator import ModelEstimator, all_or_nothing
 from kullback.estimators._online import moved
 from kullback.estimators._progress import Progress
 from kullback.estimators._rows import Rows
+from kullback.estimators._sound import check_scale, check_total
 from kullback.estimators._stream import check_stream, enough_to_start
 from kullback.families import Batch
 from kullback.learning import em_step, sized_jit
@@ -206,9 +207,13 @@ class Estimator(DensityMixin, ModelEstimator):
             weight = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight is all zero: there is nothing to learn from.")
+            check_total(weight)
             if not weight.all():  # a row that never counts is no row: nothing starts from it
                 table, weight = table[weight > 0], weight[weight > 0]
-        return Rows(self._check_values(table, first), weight, self._width)
+        values = self._check_values(table, first)
+        if first:
+            check_scale(values)
+        return Rows(values, weight, self._width)
 
     def _plainly_good(self, X: Any) -> bool:
         """Whether X needs no further look: an array of finite 64-bit numbers with the columns of the fit."""

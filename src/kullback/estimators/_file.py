@@ -10,6 +10,7 @@ import numpy as np
 from kullback._whole_file import write_whole
 from kullback.estimators._columns import Shape
 from kullback.estimators._learning_curve import check_curve
+from kullback.estimators._sound import check_magnitude
 
 FORMAT = "kullback"
 #: Arrays that are no part of the model.
@@ -100,6 +101,7 @@ def _check_size(estimator: Any, numbers: int) -> None:
 def _check_attributes(estimator: Any) -> None:
     """Raise unless the attributes_ are those of one model, of the shapes that the parameters say."""
     model = estimator.to_model()
+    check_magnitude(model)
     for name, expected in estimator._attributes(model).items():
         found = np.shape(getattr(estimator, name))
         if found != np.shape(expected):

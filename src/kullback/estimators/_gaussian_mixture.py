@@ -219,11 +219,7 @@ class GaussianMixture(MixtureEstimator):
         """Return components that are all alike, at the scale of the data."""
         sample = rows.filled(np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 10_000)).astype(int)))
         k, center = self.n_components, sample.mean(axis=0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            means, variances = np.tile(center, (k, 1)), np.tile(sample.var(axis=0) + self.reg_covar, (k, 1))
-        if not np.isfinite(variances).all():
-            column = int(np.argmin(np.isfinite(variances).all(axis=0)))
-            raise ValueError(f"X is so large in column {column} that its variance is not finite: scale the column.")
+        means, variances = np.tile(center, (k, 1)), np.tile(sample.var(axis=0) + self.reg_covar, (k, 1))
         variances = np.where(variances > 0, variances, 1.0)
         match self.covariance_type:
             case "full" | "tied":
@@ -245,7 +241,9 @@ class GaussianMixture(MixtureEstimator):
         try:
             return eqx.tree_at(lambda m: m.weights, self._mixture(weights, means, covariances), np.asarray(weights))
         except ValueError as error:
-            raise ValueError(COLLAPSED) from error
+            if _collapsed(np.asarray(covariances), self._matrices):
+                raise ValueError(COLLAPSED) from error
+            raise
 
     def _given(self, n: int) -> tuple[Any, Any, Any]:
         k = self.n_components
@@ -273,6 +271,13 @@ class GaussianMixture(MixtureEstimator):
         if (precisions <= 0).any():
             raise ValueError(f"'{self.covariance_type} precision' should be positive")
         return weights, means, 1 / precisions
+
+
+def _collapsed(covariances: np.ndarray, matrices: bool) -> bool:
+    """Whether a covariance is not one of a density."""
+    if not np.isfinite(covariances).all():
+        return False
+    return not ((np.linalg.eigvalsh(covariances) if matrices else covariances) > 0).all()
 
 
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray | None:

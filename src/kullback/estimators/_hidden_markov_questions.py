@@ -82,7 +82,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
     def _why(self, X: Any, row: int) -> str:
         data, model = self._asked(X, None)
         values = np.asarray(data.X[row : row + 1], dtype=np.float64)
-        with jax.enable_x64(True):
+        with computing():
             scores = np.asarray(model.emissions.log_likelihood(Batch(values, observed=~np.isnan(values))))
         if np.isneginf(scores).all():
             remedy = self._emission_remedy

@@ -138,9 +138,7 @@ def trial_rows(data: Sequences) -> Sequences:
     return Sequences(data.X[rows], cuts, data.weight[rows], None, None, data.rows.width)
 
 
-def trial_result(
-    model: Any, rows: Sequences, emissions: Callable[[Any], Any], prior: Callable[[Any], Any]
-) -> float:
+def trial_result(model: Any, rows: Sequences, emissions: Callable[[Any], Any], prior: Callable[[Any], Any]) -> float:
     """Return the log-likelihood of the rows, in nats per row, after a few steps of EM. Call it in 64 bits."""
     for _ in range(TRIAL_STEPS + 1):
         model, seen = rows.em_step(model, emissions(model), prior(model))

@@ -152,9 +152,12 @@ class ModelEstimator(BaseEstimator):
     def _keep_step(self, model: Any, log_likelihood: float, points: float) -> None:
         """Hold the model that a step of online EM has made from so many points."""
         self._check_sound(model, log_likelihood)
+        seen = getattr(self, "n_points_seen_", 0.0) + points
+        if not np.isfinite(seen):
+            raise ValueError("sample_weight is so large that all weights seen have no finite sum: divide it.")
         self._keep(model)
         self.lower_bound_ = log_likelihood
-        self.n_points_seen_ = getattr(self, "n_points_seen_", 0.0) + points
+        self.n_points_seen_ = seen
         self.n_batches_seen_ = getattr(self, "n_batches_seen_", 0) + 1
         curve = getattr(self, "learning_curve_", None)
         self.learning_curve_ = extended(curve, self.n_points_seen_, log_likelihood, points)

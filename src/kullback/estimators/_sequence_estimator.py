@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_nothing
 from kullback.estimators._progress import Progress
 from kullback.estimators._sequences import Sequences, check_lengths
+from kullback.estimators._sound import check_scale, check_total
 from kullback.estimators._stream import check_stream
 from kullback.families import Extent
 from kullback.learning import online_em_step
@@ -328,7 +329,10 @@ class SequenceEstimator(ModelEstimator):
             kept = weight > 0
             table, begins, weight = table[kept], begins[kept], weight[kept]
             known = None if known is None else known[kept]
-        return Sequences(self._check_values(table, first), begins, weight, known, None, self._width)
+        values = self._check_values(table, first)
+        if first:
+            check_scale(values)
+        return Sequences(values, begins, weight, known, None, self._width)
 
     def _extent(self) -> Extent:
         """Return the extent of a sequence of the length that the fit has seen, each row with an equal part of 1."""
@@ -348,7 +352,9 @@ def _weights(sample_weight: Any, lengths: np.ndarray) -> np.ndarray | None:
         )
     if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
         raise ValueError("sample_weight must be finite, not negative, and not all zero.")
-    return np.repeat(weight, lengths)
+    each = np.repeat(weight, lengths)
+    check_total(each)
+    return each
 
 
 def _inputs(inputs: Any, rows: int) -> np.ndarray:

@@ -1,10 +1,11 @@
-"""What a fitted model must be: finite, and with variances that are more than rounding."""
+"""What data and a fitted model must be: of a size that can be squared, and with variances more than rounding."""
 
 from typing import Any
 
 import jax
 import numpy as np
 
+from kullback.estimators._rows import CHUNK
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.models import HiddenMarkovModel
 
@@ -18,21 +19,55 @@ COLLAPSED_STATES = (
     "belong to it. Try fewer states, a covars_prior or reg_covar with larger variances, or another start."
 )
 BROKEN = (
-    "Fitting the model failed because its parameters are no longer finite: scale the input data, or start elsewhere."
+    "Fitting the model failed because its parameters are no longer finite, or too large or too small to compute with: "
+    "scale the input data, or start elsewhere."
 )
 
 
+#: Entries and parameters are at most so large, that their squares and sums of these are finite; variances are squares.
+LARGEST = 1e150
+_SQUARES = ("covariance", "variance", "noise")
+_VARIANCES = ("variance", "noise")
 _GAUSSIANS = (Gaussian, DiagonalGaussian, SphericalGaussian)
 
 
 def check_sound(model: Any, log_likelihood: float, width: float) -> None:
     """Raise unless every parameter is finite, every Gaussian has a density, and the likelihood is a number."""
-    if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(model)):
+    if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(model)) or not log_likelihood < np.inf:
         raise ValueError(BROKEN)
     if not all(_definite(part, width) for part in _gaussians(model)):
         raise ValueError(COLLAPSED_STATES if isinstance(model, HiddenMarkovModel) else COLLAPSED)
-    if not log_likelihood < np.inf:
-        raise ValueError(BROKEN)
+    try:
+        check_magnitude(model)
+    except ValueError as error:
+        raise ValueError(BROKEN) from error
+
+
+def check_magnitude(model: Any) -> None:
+    """Raise unless every parameter is finite, and of a size with which the likelihood of ordinary rows is a number."""
+    for path, leaf in jax.tree_util.tree_flatten_with_path(model)[0]:
+        name = str(getattr(path[-1], "name", "a parameter"))
+        value, least = np.asarray(leaf), np.finfo(float).tiny if name in _VARIANCES else 0.0
+        bad = ~(np.abs(value) <= (LARGEST**2 if name.endswith(_SQUARES) else LARGEST)) | ~(np.abs(value) >= least)
+        if bad.any():
+            raise ValueError(f"{name} has the entry {value[bad].flat[0]:.3g}, with which nothing can be computed.")
+
+
+def check_scale(X: np.ndarray) -> None:
+    """Raise unless the variance of every column is finite."""
+    if X.dtype.kind != "f" or X.dtype.itemsize < 8:
+        return
+    for start in range(0, len(X), CHUNK):
+        large = np.abs(X[start : start + CHUNK]) > LARGEST
+        if large.any():
+            column = int(np.argmax(large.any(axis=0)))
+            raise ValueError(f"X is so large in column {column} that its variance is not finite: scale the column.")
+
+
+def check_total(weight: np.ndarray) -> None:
+    """Raise unless the sum of weights is finite."""
+    if not np.isfinite(weight.sum()):
+        raise ValueError("sample_weight is so large that its sum is not finite: divide it by a large number.")
 
 
 def _gaussians(model: Any) -> list[Any]:

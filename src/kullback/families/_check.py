@@ -64,7 +64,8 @@ def check_covariance(name: str, value: Numeric) -> None:
     check_finite(name, value)
     array = np.asarray(value)
     eps = np.finfo(array.dtype).eps
-    scale = np.sqrt(np.abs(np.einsum("...i,...j->...ij", *(np.diagonal(array, axis1=-2, axis2=-1),) * 2)))
+    root = np.sqrt(np.abs(np.diagonal(array, axis1=-2, axis2=-1)))  # the product of two variances may underflow
+    scale = root[..., :, None] * root[..., None, :]
     skew = np.abs(array - np.swapaxes(array, -1, -2)) > np.sqrt(eps) * scale
     if skew.any():
         *batch, i, j = np.argwhere(skew)[0]
