@@ -210,9 +210,9 @@ def test_names_are_looked_up_and_not_searched_for():
 
 
 def test_thousands_of_columns(tmp_path):
-    names = [f"c{place}" for place in range(5_000)]
-    (tmp_path / "x.csv").write_text(f"{','.join(names)}\n{','.join(map(str, range(5_000)))}\n1,2\n")
-    (tmp_path / "x.jsonl").write_text(json.dumps(dict(zip(names, range(5_000), strict=True))) + "\n")
+    names = [f"c{place}" for place in range(2_000)]
+    (tmp_path / "x.csv").write_text(f"{','.join(names)}\n{','.join(map(str, range(2_000)))}\n1,2\n")
+    (tmp_path / "x.jsonl").write_text(json.dumps(dict(zip(names, range(2_000), strict=True))) + "\n")
     for name in ("x.csv", "x.jsonl"):
         source = open_source(tmp_path / name, columns=names[::-1], skip_bad=True)
-        assert np.array_equal(np.concatenate(list(source)), [np.arange(5_000)[::-1]])
+        assert np.array_equal(np.concatenate(list(source)), [np.arange(2_000)[::-1]])

@@ -86,6 +86,19 @@ def test_fields_are_those_of_another_reader(block):
         assert ["" if np.isnan(code) else source.codes["w"][int(code)] for code in table[:, 1]] == expected
 
 
+def test_blanks_after_a_closing_quote_belong_to_the_field(block):
+    table, source = read(b'w,t\n"red"  ,"in\nfour\nfive\nlines"\n"red"  ,"x" \n"red"  ,"never\n1,2\n')
+    assert np.array_equal(table, [[0, 0], [0, 1], [1, 2]])
+    assert source.codes == {"w": ["red  ", "1"], "t": ["in\nfour\nfive\nlines", "x ", "2"]}
+    assert source.bad_rows == 1
+
+
+def test_fields_may_be_long():
+    table, source = read(b'n,t\n1,"' + b"long\n" * 50_000 + b'"\n2,x\n', columns=["n"])
+    assert np.array_equal(table, [[1], [2]])
+    assert source.bad_rows == 0
+
+
 def test_a_row_that_never_ends_is_a_bad_row(tmp_path, monkeypatch):
     monkeypatch.setattr(text_file, "BLOCK", 100)
     monkeypatch.setattr(text_file, "LONGEST", 1000)

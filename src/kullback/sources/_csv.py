@@ -10,7 +10,7 @@ from kullback.sources._careful import careful_table
 from kullback.sources._columns import Columns
 from kullback.sources._entries import MISSING, is_unicode, kind_of
 from kullback.sources._part import Look, Part, Piece
-from kullback.sources._rows import rows_of
+from kullback.sources._rows import Row, rows_of
 from kullback.sources._sniff import refuse_other_separators
 from kullback.sources._text import Block, TextFile, TextStream, by_line
 
@@ -39,7 +39,7 @@ class CsvPart(Part):
         """The names, how many columns there are, where the rows begin (without their data), and some of them."""
         first = self._text.head(self._sample + 1)
         rows = list(itertools.islice(self._rows(first), self._sample + 1))
-        sample = [fields for _, fields, _ in rows if isinstance(fields, list)]
+        sample = [row.fields for row in rows if isinstance(row.fields, list)]
         if sample and len(sample[0]) == 1:
             lines = first.data.decode(errors="replace").split("\n")[: self._sample + 1]
             refuse_other_separators(list(filter(str.strip, lines)), self._delimiter, self.name)
@@ -47,17 +47,16 @@ class CsvPart(Part):
             return None, len(sample[0]) if sample else 0, first._replace(data=b""), sample
         if not rows:
             raise ValueError(f"{self.name} is empty: its first line should have the names of the columns.")
-        line, fields, end = rows[0]
+        fields, line, after, _ = rows[0]
         if isinstance(fields, str):
             raise ValueError(f"{self.name}, line {line:,}: {fields}, and here the names of the columns should be.")
         names = [name.strip() for name in fields]
         if not all(map(is_unicode, names)):
             raise ValueError(f"{self.name}, line {line:,}: the names of the columns are not UTF-8: save it as UTF-8.")
-        before = first.data.decode(errors="surrogateescape")[:end].encode(errors="surrogateescape")
-        start = Block(b"", first.byte + len(before), first.line + before.count(b"\n"))
-        return names, len(names), start, sample[1:]
+        size = sum(len(line) + 1 for line in first.data.split(b"\n", after - first.line)[: after - first.line])
+        return names, len(names), Block(b"", first.byte + min(size, len(first.data)), after), sample[1:]
 
-    def _rows(self, block: Block) -> Iterator[tuple[int, list[str] | str, int]]:
+    def _rows(self, block: Block) -> Iterator[Row]:
         return rows_of(block.data, block.line, self._delimiter)
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
@@ -96,13 +95,13 @@ class CsvPart(Part):
         def piece(block: Block, row: int) -> Piece:
             at = {"row": row, "byte": block.byte, "line": block.line, "end": block.byte + len(block.data)}
             options = csv.ReadOptions(use_threads=False, column_names=labels, block_size=len(block.data) + 1)
-            where = by_line(self.name, lambda: [line for line, _, _ in self._rows(block)])
+            where = by_line(self.name, lambda: [row.line for row in self._rows(block)])
             with contextlib.suppress(pa.ArrowInvalid):
                 if block.sound:
                     table = csv.read_csv(pa.BufferReader(block.data), options, parse, convert)
                     if table.num_rows:  # nothing but empty lines are no batch
                         return Piece(table.combine_chunks().to_batches()[0], at, {}, where)
-            rows = [_picked(fields, taken, width) for _, fields, _ in self._rows(block)]
+            rows = [_picked(each.fields, taken, width) for each in self._rows(block)]
             careful, bad = careful_table(rows, columns.labels, columns.kinds)
             return Piece(careful, at, bad, where)
 

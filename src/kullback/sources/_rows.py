@@ -6,9 +6,12 @@ closed, where something follows a closing quote, or where a carriage return ends
 reading goes on with the next one, so that a lost quote costs one row and not all that come after it.
 """
 
+import csv
 import functools
+import io
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,29 +22,69 @@ _UNCLOSED = "the quote that opens field {} is not closed where the field ends"
 _RETURNS = "a carriage return stands where no line ends"
 
 
-def rows_of(data: bytes, line: int, delimiter: str) -> Iterator[tuple[int, list[str] | str, int]]:
-    """Yield each row that is not empty: its line, its fields or what is wrong with it, and where it ends.
+class Row(NamedTuple):
+    """A row: its fields or what is wrong with it, its line and the one after it, whether more could mend it."""
 
-    `data` holds whole rows, the first of which is in line `line`. The end is a place in the decoded text.
-    """
+    fields: list[str] | str
+    line: int
+    after: int
+    unfinished: bool = False
+
+
+def rows_of(data: bytes, line: int, delimiter: str) -> Iterator[Row]:
+    """Yield each row that is not empty. `data` holds whole rows, the first of which is in line `line`."""
     text = data.decode("utf-8", errors="surrogateescape")
-    at, quoted = 0, '"' in text
-    while at < len(text):
-        stop = text.find("\n", at) + 1 or len(text)
-        end = stop
-        fields: list[str] | str
-        if quoted and text.find('"', at, stop) >= 0:
-            found = _quoted_row(text, at, delimiter)
-            fields, end = (found[0], stop) if isinstance(found[0], str) else found
-        else:
-            row = text[at:stop].removesuffix("\n").removesuffix("\r")
-            fields = row.split(delimiter) if row else []
-            if "\r" in row:
-                fields = _RETURNS
-        if fields:
-            yield line, fields, end
-        line += 1 if end == stop else text.count("\n", at, end)
-        at = end
+    for row in _rows(text, delimiter, line):
+        if row.fields:
+            yield row
+
+
+def _rows(text: str, delimiter: str, line: int) -> Iterator[Row]:
+    """Yield all rows. Python's own reader finds them; a row it cannot read is looked at."""
+    coming = _Lines(text)
+    while coming.at < len(coming.lines):
+        first = coming.at
+        try:
+            for fields in csv.reader(coming, delimiter=delimiter, strict=True):
+                yield Row(fields, line + first, line + coming.at)
+                first = coming.at
+        except csv.Error:
+            found, after, unfinished = _looked_at(coming.lines, first, coming.at, delimiter)
+            yield Row(found, line + first, line + after, unfinished)
+            coming.at = after
+
+
+class _Lines:
+    """Lines of a text, one after the other; it can be said which is next."""
+
+    def __init__(self, text: str):
+        self.lines, self.at = list(io.StringIO(text, newline="\n")), 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if self.at == len(self.lines):
+            raise StopIteration
+        self.at += 1
+        return self.lines[self.at - 1]
+
+
+def _looked_at(lines: list[str], first: int, after: int, delimiter: str) -> tuple[list[str] | str, int, bool]:
+    """Return the fields of a row that begins with a line and ends after some more, and where; or what is wrong with it.
+
+    A row that is broken ends with its first line. The last value says that more text could mend it.
+    """
+    while True:
+        text = "".join(lines[first:after])
+        fields, end = _quoted_row(text, delimiter)
+        unfinished = isinstance(fields, str) and end == len(text)
+        if not unfinished or after == len(lines):
+            break
+        after = min(2 * after - first, len(lines))
+    if isinstance(fields, str):
+        return fields, first + 1, unfinished
+    return fields, first + max(text.count("\n", 0, end), 1), False
 
 
 def whole_rows(data: bytes, delimiter: str) -> tuple[int, bool]:
@@ -52,7 +95,12 @@ def whole_rows(data: bytes, delimiter: str) -> tuple[int, bool]:
         return end, sound
     text = np.frombuffer(data, np.uint8, end)
     places = np.flatnonzero(text == _QUOTE)
-    if not (sound and _alternate(text, places, ord(delimiter))):
+    before = text[places - 1]
+    before[places == 0] = _NEWLINE
+    begins = (before == ord(delimiter)) | (before == _NEWLINE)
+    if not begins.any():  # they are characters like others
+        return end, sound
+    if not (sound and _alternate(text, places, begins, ord(delimiter))):
         return _whole_rows_one_by_one(data[:end].decode("latin-1"), delimiter)
     if len(places) % 2:  # the last line ends inside quotes
         lines = np.flatnonzero(text[: places[-1]] == _NEWLINE)
@@ -66,40 +114,35 @@ def _returns_end_lines(data: bytes, end: int) -> bool:
     return data.find(b"\r", 0, end) < 0 or data.count(b"\r", 0, end) == data.count(b"\r\n", 0, end)
 
 
-def _alternate(text: np.ndarray, places: np.ndarray, edge: int) -> bool:
+def _alternate(text: np.ndarray, places: np.ndarray, begins: np.ndarray, edge: int) -> bool:
     """Whether the quotes in turn open and close a field, which is nearly always so.
 
     One that opens is at the beginning of a field, or the second of two that mean one inside a field; one that closes is
     at the end of a field, or the first of two. `text` ends with a line.
     """
-    before, after = text[places[::2] - 1], text[places[1::2] + 1]
-    before[places[::2] == 0] = _NEWLINE
-    begins = (before == edge) | (before == _NEWLINE) | (before == _QUOTE)
-    ends = (after == edge) | (after == _NEWLINE) | (after == _RETURN) | (after == _QUOTE)
-    return bool(begins.all() and ends.all())
+    opens = begins[::2] | (text[places[::2] - 1] == _QUOTE)
+    after = text[places[1::2] + 1]
+    closes = (after == edge) | (after == _NEWLINE) | (after == _RETURN) | (after == _QUOTE)
+    return bool(opens.all() and closes.all())
 
 
 def _whole_rows_one_by_one(text: str, delimiter: str) -> tuple[int, bool]:
-    """Return the same of text that ends with a line, whatever its quotes are like: it goes through rows with some."""
-    at, sound = 0, "\r" not in text.replace("\r\n", "\n")
-    while (quote := text.find('"', at)) >= 0:
-        at = text.rfind("\n", at, quote) + 1 or at
-        fields, end = _quoted_row(text, at, delimiter)
-        if isinstance(fields, str):
-            if end == len(text):  # what comes next may close it
-                return at, sound
-            sound, end = False, text.find("\n", at) + 1
-        at = end
+    """Return the same of text that ends with a line, whatever its quotes are like."""
+    sound, lines = "\r" not in text.replace("\r\n", "\n"), 0
+    for row in _rows(text, delimiter, 0):
+        if row.unfinished:
+            return sum(map(len, text.split("\n")[:lines])) + lines, sound
+        lines, sound = row.after, sound and isinstance(row.fields, list)
     return len(text), sound
 
 
-def _quoted_row(text: str, at: int, delimiter: str) -> tuple[list[str] | str, int]:
-    """Return the fields of the row that begins at a place and where it ends, or what is wrong with it and where.
+def _quoted_row(text: str, delimiter: str) -> tuple[list[str] | str, int]:
+    """Return the fields of the first row of a text and where it ends, or what is wrong with it and where.
 
     A quote that is never closed is wrong at the end of the text, all else before it.
     """
     fields: list[str] = []
-    plain = _plain(delimiter)
+    at, plain = 0, _plain(delimiter)
     while True:
         inside, rest = "", plain
         if text.startswith('"', at):
