@@ -1,0 +1,90 @@
+"""`python -m fuzz`: run, replay, power, kills, tables."""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+
+def main() -> int:
+    """Read the command line, and do it."""
+    parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="try many files")
+    run.add_argument("--files", type=int, default=20_000)
+    run.add_argument("--first", type=int, default=0)
+    run.add_argument("--minutes", type=float, default=40)
+    run.add_argument("--seed", type=int, default=0)
+    run.add_argument("--workers", type=int, default=2)
+    run.add_argument("--each", type=int, default=200, help="files of one worker")
+    run.add_argument("--folder", type=Path, help="where the files that fail are kept")
+    replay = commands.add_parser("replay", help="try one file again, in this process")
+    replay.add_argument("seed", type=int)
+    replay.add_argument("number", type=int)
+    work = commands.add_parser("work", help="be a worker")
+    for name in ("seed", "first", "count"):
+        work.add_argument(name, type=int)
+    work.add_argument("seeds", type=Path)
+    asked = parser.parse_args()
+    return {"run": _run, "replay": _replay, "work": _work}[asked.command](asked)
+
+
+def _work(asked: argparse.Namespace) -> int:
+    from fuzz.worker import work
+
+    work(asked.seed, asked.first, asked.count, asked.seeds)
+    return 0
+
+
+def _run(asked: argparse.Namespace) -> int:
+    from fuzz.driver import Run, table
+    from fuzz.worker import place_to_work
+
+    folder = asked.folder or Path(tempfile.mkdtemp(prefix="fuzz-"))
+    began, found, failed = time.monotonic(), [], []
+    run = Run(asked.seed, asked.files, asked.minutes, asked.workers, folder.absolute(), asked.each, first=asked.first)
+    for result in run.all_results():
+        found.append(result)
+        if result.fails:
+            failed.append(result)
+            said = " ".join(result.said.split())[:300]
+            print(f"{result.outcome}: {result.number} ({result.origin}; {result.use}) {said}", flush=True)
+        if len(found) % 1000 == 0:
+            print(f"{len(found):,} files, {time.monotonic() - began:.0f} s, {len(failed):,} failures", flush=True)
+    if failed:
+        with place_to_work(folder.absolute() / "seeds") as files:
+            for result in failed[:500]:
+                file = files.file(asked.seed, result.number)
+                (folder / f"{asked.seed}-{result.number}.{file.suffix}").write_bytes(file.data)
+    print(table(found))
+    print(f"{len(found):,} files of seed {asked.seed} in {time.monotonic() - began:.0f} s; {len(failed):,} failed.")
+    if failed:
+        print(f"They are in {folder}; `python -m fuzz replay {asked.seed} NUMBER` tries one again.")
+    return 1 if failed or not found else 0
+
+
+def _replay(asked: argparse.Namespace) -> int:
+    import os
+
+    from fuzz.driver import HURRY
+
+    os.environ.setdefault("XLA_FLAGS", HURRY)
+    from fuzz.uses import tried
+    from fuzz.worker import place_to_work
+
+    kept = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    with place_to_work(None) as files:
+        file = files.file(asked.seed, asked.number)
+        copy = kept / f"{asked.seed}-{asked.number}.{file.suffix}"
+        copy.write_bytes(file.data)
+        print(f"{file.origin}; {file.use}; {len(file.data):,} bytes, in {copy}", flush=True)
+        path = Path(f"tried.{file.suffix}")
+        path.write_bytes(file.data)
+        outcome = tried(file, path)
+    print(f"{outcome.name}: {outcome.said}")
+    return int(outcome.fails)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

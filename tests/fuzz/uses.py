@@ -1,0 +1,306 @@
+"""What is done with a file, and what may come of it: a refusal in one sentence, or answers that are numbers."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fuzz import data_seeds, model_seeds
+from fuzz.files import File
+from kullback import estimators, sources
+from kullback.cli._group import _sentence
+
+LONGEST = 400
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class Outcome(NamedTuple):
+    """What came of a file: `refused`, `accepted`, or the name of a failure, and what was said."""
+
+    name: str
+    said: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """Whether this should not have happened."""
+        return self.name not in ("refused", "accepted")
+
+
+class Wrong(AssertionError):  # noqa: N818 - it is what the answer is
+    """An answer that is none; the first word is what the failure is called."""
+
+
+def tried(file: File, path: Path) -> Outcome:
+    """Do with a file, which is at this path, what is to be done with it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _use(file.use)(path, file)
+    except Wrong as wrong:
+        name, _, said = str(wrong).partition(": ")
+        return Outcome(name, said)
+    except MemoryError as error:
+        return Outcome("memory", repr(error)[:LONGEST])
+    except Exception as error:
+        return _expected(_refused(error), file)
+    return _expected(Outcome("accepted"), file)
+
+
+def _expected(outcome: Outcome, file: File) -> Outcome:
+    """Return what came of a file, or that something else should have come of it."""
+    if outcome.fails or file.expected in ("", outcome.name):
+        return outcome
+    return Outcome("unexpected", f"{file.about or 'a whole file'} was {outcome.name}: {outcome.said}")
+
+
+def _refused(error: Exception) -> Outcome:
+    sentence = _sentence(error)
+    if sentence is None:
+        import traceback
+
+        frames = [f"{Path(f.filename).name}:{f.lineno}" for f in traceback.extract_tb(error.__traceback__)[-4:]]
+        return Outcome("traceback", f"{type(error).__name__}: {str(error)[:LONGEST]!r} {' '.join(frames)}")
+    return _said(sentence)
+
+
+def _said(sentence: str) -> Outcome:
+    """Return a refusal, if it is one line of a readable length."""
+    if "\n" in sentence.strip() or len(sentence) > LONGEST or not sentence.strip():
+        return Outcome("message", f"{len(sentence)} characters: {sentence[:LONGEST]!r}")
+    return Outcome("refused", sentence)
+
+
+def _use(use: str) -> Callable[[Path, File], None]:
+    first, _, rest = use.partition(" ")
+    if first == "read":
+        return lambda path, file: _read(path, file, rest)
+    if first in ("fit", "resume", "search"):
+        return lambda path, file: {"fit": _fit, "resume": _resume, "search": _search}[first](path, rest, file)
+    return {"ask": _ask, "learn": _learn, "save": _save}.get(first) or (lambda path, file: _command(path, file, use))
+
+
+# data
+
+
+def _read(path: Path, file: File, how: str) -> None:
+    """Read everything; go on from a place in the middle, and read the same again."""
+    options: dict[str, Any] = {"ahead": 0 if len(file.data) % 2 else 2}
+    options["batch_rows"] = 16 if len(file.data) < 100_000 else 4096
+    if how == "shuffled":
+        options |= {"shuffle": 20, "seed": 1}
+    elif how == "skipping":
+        options |= {"skip_bad": True, "max_bad": 10}
+    elif how == "coded":
+        options |= {"codes": {"w": data_seeds.WORDS} if file.origin.removeprefix("data ") in data_seeds.WORDY else {}}
+    if how in ("stream", "pipe", "named"):
+        with _streamed(file.data, how) as stream:
+            _batches(sources.open_source(stream, format=file.suffix, **options))
+        return
+    source = sources.open_source(path, **options)
+    rows, places = _batches(source)
+    if file.expected and not file.about and sum(map(len, rows)) != data_seeds.ROWS:
+        raise Wrong(f"wrong: {sum(map(len, rows))} rows were read of {data_seeds.ROWS}")
+    if len(rows) > 1:
+        again = sources.open_source(path, **options)
+        again.resume(json.loads(json.dumps(places[0])))
+        after, _ = _batches(again)
+        if not np.array_equal(np.concatenate(rows[1:]), np.concatenate(after or [rows[0][:0]]), equal_nan=True):
+            raise Wrong("wrong: reading that goes on in the middle gave other rows")
+
+
+def _batches(source: Any) -> tuple[list[np.ndarray], list[Any]]:
+    rows, places = [], []
+    for batch in source:
+        if np.isinf(batch).any() or batch.dtype != np.float64 or batch.ndim != 2:
+            raise Wrong(f"not finite: a batch of {batch.dtype} {batch.shape} has infinite entries")
+        rows.append(np.array(batch))
+        places.append(source.position)
+    for words in source.codes.values():
+        "".join(words).encode()
+    for name in source.names or ():
+        name.encode()
+    return rows, places
+
+
+@contextlib.contextmanager
+def _streamed(data: bytes, how: str) -> Iterator[Any]:
+    """Yield something that cannot be gone back in: an open file, a pipe, or the name of one."""
+    if how == "stream":
+        yield io.BytesIO(data)
+        return
+    if how == "named":
+        os.mkfifo("named")
+        writer = threading.Thread(target=_poured, args=("named", data), daemon=True)
+        writer.start()
+        try:
+            yield Path("named")
+        finally:
+            with contextlib.suppress(OSError):  # whoever still waits for a reader gets one
+                os.close(os.open("named", os.O_RDONLY | os.O_NONBLOCK))
+            writer.join(10)
+            os.unlink("named")
+        return
+    end, other = os.pipe()
+    writer = threading.Thread(target=_poured, args=(other, data), daemon=True)
+    writer.start()
+    with os.fdopen(end, "rb") as pipe:
+        yield pipe
+    writer.join(10)
+
+
+def _poured(end: Any, data: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError), open(end, "wb") as pipe:
+        pipe.write(data)
+
+
+def _fit(path: Path, kind: str, file: File) -> None:
+    """Fit a small model with the command, and look at it."""
+    words: list[Any] = [kind, path, *model_seeds.size(kind)]
+    if kind == "mixture":
+        words += ["--family", "gaussian,categorical,bernoulli"]
+    save = Path("fitted.safetensors")
+    save.unlink(missing_ok=True)
+    _ran(file, *model_seeds.fit_words(words, str(save)), "--quiet")
+    _finite(vars(estimators.load(save)))
+
+
+# models
+
+
+def _rows(estimator: Any) -> np.ndarray:
+    """Return rows that most models of this width can be asked about; of few shapes, so that little is compiled."""
+    kind, width = type(estimator).__name__, int(estimator.n_features_in_)
+    if width > 1000:
+        raise ValueError(f"{width} columns are more than are asked about.")
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 2, (8, width)).astype(float)
+    return X if kind not in ("GaussianMixture", "GaussianHMM", "LinearDynamicalSystem") else X * 1.5 - 1
+
+
+def _inputs(estimator: Any) -> dict[str, np.ndarray]:
+    effect = getattr(estimator, "input_transition_", getattr(estimator, "input_observation_", None))
+    return {} if effect is None else {"inputs": np.ones((8, effect.shape[1]))}
+
+
+def _ask(path: Path, file: File) -> None:
+    """Load a model, and ask it two things."""
+    estimator = estimators.load(path)
+    asked = ("score", "score_samples", "predict", "predict_proba", "transform", "impute", "sample")
+    known = [name for name in asked if hasattr(estimator, name)]
+    first = sum(file.data) % len(known)
+    for name in {known[first], known[(first + 1) % len(known)]}:
+        _asked(estimator, name)
+
+
+def _asked(estimator: Any, name: str) -> None:
+    X = _rows(estimator)
+    if name == "impute":
+        X[0, 0] = np.nan
+    found = getattr(estimator, name)(8 if name == "sample" else X, **_inputs(estimator))
+    found = found if isinstance(found, tuple) else (found,)
+    for array in found:
+        _number(f"{name} of {type(estimator).__name__}", array, least="score" in name)
+    if name == "predict_proba" and not np.allclose(np.sum(found[0], axis=-1), 1):
+        raise Wrong("wrong: probabilities do not sum to 1")
+
+
+def _learn(path: Path, file: File) -> None:
+    """Load a model, let it learn, and ask it."""
+    estimator = estimators.load(path)
+    estimator.partial_fit(_rows(estimator), **_inputs(estimator))
+    _finite(vars(estimator))
+    _asked(estimator, "score")
+
+
+def _save(path: Path, file: File) -> None:
+    """Load a model, and save it twice: the same, both times."""
+    estimator = estimators.load(path)
+    estimator.save("first.safetensors")
+    estimators.load("first.safetensors").save("second.safetensors")
+    if Path("first.safetensors").read_bytes() != Path("second.safetensors").read_bytes():
+        raise Wrong("wrong: what was saved twice has other bytes")
+
+
+def _number(what: str, array: Any, least: bool = False) -> None:
+    """Raise unless all entries are finite; where `least`, −∞ is an answer too: this cannot be."""
+    array = np.asarray(array)
+    if array.dtype.kind == "f" and not (np.isfinite(array) | (least & (array == -np.inf))).all():
+        raise Wrong(f"not finite: {what} is {array.ravel()[:8]}")
+
+
+def _finite(attributes: dict[str, Any]) -> None:
+    for name, value in attributes.items():
+        if name.endswith("_") and name != "waiting_" and isinstance(value, (np.ndarray, float)):
+            _number(name, value, least=name.startswith("lower_bound"))
+
+
+# the command
+
+
+def _ran(file: File, *words: Any) -> str:
+    """Run the command; what it refuses, it says in lines of its own. Return what it wrote."""
+    result = model_seeds.command(*words)
+    error = result.exception
+    if error is not None and not isinstance(error, SystemExit):
+        if isinstance(error, (ValueError, OSError)):
+            raise Wrong(f"traceback: {type(error).__name__}: {error}")
+        raise error
+    for line in result.stderr.splitlines():
+        if not line.startswith("kullback: ") or len(line) > LONGEST:
+            raise Wrong(f"message: {len(line)} characters: {line[:LONGEST]!r}")
+    if _CONTROLS.search(result.stdout + result.stderr):
+        raise Wrong("wrong: control characters reached the terminal")
+    if result.exit_code != 0:
+        lines = result.stderr.splitlines()
+        raise ValueError(lines[-1] if lines else f"exit code {result.exit_code} without a word")
+    return result.stdout
+
+
+def _command(path: Path, file: File, use: str) -> None:
+    """Ask a model something with the command."""
+    name, _, how = use.partition(" ")
+    words: list[Any] = [name, path]
+    if name == "score":
+        table = Path("questions.csv")
+        table.write_bytes(_questions(file.origin.partition(" ")[2]))
+        words += [table, "--quiet"]
+    elif name == "sample":
+        words += ["-n", 3]
+    elif name == "report":
+        words += ["--output", "page.html"]
+    elif how == "json":
+        words += ["--json"]
+    _ran(file, *words)
+
+
+def _questions(name: str) -> bytes:
+    """Return some of the rows that a model was fitted to."""
+    return b"\n".join(Path(model_seeds.MODELS[name][1]).read_bytes().split(b"\n")[:9]) + b"\n"
+
+
+def _resume(path: Path, name: str, file: File) -> None:
+    """Go on from a checkpoint with the command it belongs to."""
+    path.write_bytes(file.data.replace(model_seeds.ELSEWHERE, os.fsencode(Path.cwd())))
+    save = Path("resumed.safetensors")
+    save.unlink(missing_ok=True)
+    told = _ran(file, *model_seeds.resume_words(name, str(path)))
+    rows = json.loads(told.splitlines()[-1])["rows"]
+    if not 0 <= rows <= 400:
+        raise Wrong(f"wrong: {rows} rows were learned from")
+    _finite(vars(estimators.load(save)))
+
+
+def _search(path: Path, name: str, file: File) -> None:
+    """Go on with a search."""
+    found = model_seeds.SEARCHES[name](path)
+    _number("x", found.x)
+    if not np.isfinite(found.fun):
+        raise Wrong(f"not finite: the best value is {found.fun}")
