@@ -4,7 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-all lint bench clean
+# how much `make fuzz` tries, and where its chance begins
+FILES ?= 20000
+MINUTES ?= 40
+TABLES ?= 2000
+SEED ?= 0
+
+.PHONY: demo test test-all fuzz lint bench clean
 
 demo: $(VENV)/.plain  ## three sites learn online, their models are combined and compared, and a page shows it
 	$(BIN)/python examples/three_sites.py
@@ -14,6 +20,11 @@ test: $(VENV)/.dev  ## tests and docstring examples, without those that are mark
 
 test-all: $(VENV)/.dev  ## all of them
 	$(BIN)/python -m pytest -m "slow or not slow"
+
+fuzz: $(VENV)/.dev  ## damaged files of every kind, fits that are killed, adversarial tables: FILES=… MINUTES=… SEED=…
+	PYTHONPATH=tests $(BIN)/python -m fuzz run --files $(FILES) --minutes $(MINUTES) --seed $(SEED)
+	PYTHONPATH=tests $(BIN)/python -m fuzz kills --seed $(SEED)
+	PYTHONPATH=tests $(BIN)/python -m fuzz tables --number $(TABLES) --seed $(SEED)
 
 lint: $(VENV)/.dev  ## style, types, and who may import whom
 	$(BIN)/ruff check .

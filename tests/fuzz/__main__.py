@@ -19,6 +19,7 @@ def main() -> int:
     run.add_argument("--workers", type=int, default=2)
     run.add_argument("--each", type=int, default=200, help="files of one worker")
     run.add_argument("--folder", type=Path, help="where the files that fail are kept")
+    run.add_argument("--only", default="", help="formats, with commas; all of them if there is none")
     replay = commands.add_parser("replay", help="try one file again, in this process")
     replay.add_argument("seed", type=int)
     replay.add_argument("number", type=int)
@@ -26,14 +27,33 @@ def main() -> int:
     for name in ("seed", "first", "count"):
         work.add_argument(name, type=int)
     work.add_argument("seeds", type=Path)
+    work.add_argument("only", default="")
+    kills = commands.add_parser("kills", help="kill fits and let them go on")
+    kills.add_argument("--kills", type=int, default=6, help="of each fit")
+    tables = commands.add_parser("tables", help="fit every estimator to adversarial tables")
+    tables.add_argument("--number", type=int, default=2000)
+    power = commands.add_parser("power", help="undo mends one by one, and see that the files find it")
+    power.add_argument("names", nargs="*", help="the mends to undo; all of them if there is none")
+    power.add_argument("--files", type=int, default=2000)
+    power.add_argument("--workers", type=int, default=2)
+    for each in (kills, tables, power):
+        each.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
-    return {"run": _run, "replay": _replay, "work": _work}[asked.command](asked)
+    commands_by_name = {
+        "run": _run,
+        "replay": _replay,
+        "work": _work,
+        "kills": _kills,
+        "tables": _tables,
+        "power": _power,
+    }
+    return commands_by_name[asked.command](asked)
 
 
 def _work(asked: argparse.Namespace) -> int:
     from fuzz.worker import work
 
-    work(asked.seed, asked.first, asked.count, asked.seeds)
+    work(asked.seed, asked.first, asked.count, asked.seeds, asked.only)
     return 0
 
 
@@ -43,7 +63,9 @@ def _run(asked: argparse.Namespace) -> int:
 
     folder = asked.folder or Path(tempfile.mkdtemp(prefix="fuzz-"))
     began, found, failed = time.monotonic(), [], []
-    run = Run(asked.seed, asked.files, asked.minutes, asked.workers, folder.absolute(), asked.each, first=asked.first)
+    run = Run(
+        asked.seed, asked.files, asked.minutes, asked.workers, folder.absolute(), asked.each, asked.first, asked.only
+    )
     for result in run.all_results():
         found.append(result)
         if result.fails:
@@ -84,6 +106,36 @@ def _replay(asked: argparse.Namespace) -> int:
         outcome = tried(file, path)
     print(f"{outcome.name}: {outcome.said}")
     return int(outcome.fails)
+
+
+def _kills(asked: argparse.Namespace) -> int:
+    import random
+
+    from cli.helpers import Server
+    from fuzz import kills, model_seeds
+
+    server, chance = Server(), random.Random(asked.seed)
+    for name in model_seeds.CHECKPOINTS:
+        with tempfile.TemporaryDirectory() as folder:
+            hit = kills.chain(server, Path(folder), name, asked.kills, chance)
+        print(
+            f"{name}: killed {asked.kills} times, {hit} of them after a checkpoint; ended bit for bit the same.",
+            flush=True,
+        )
+    server.close()
+    return 0
+
+
+def _tables(asked: argparse.Namespace) -> int:
+    from estimators import adversarial
+
+    return int(bool(adversarial.run(asked.number, asked.seed)))
+
+
+def _power(asked: argparse.Namespace) -> int:
+    from fuzz.power import show
+
+    return show(asked.names, asked.seed, asked.files, asked.workers)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ HURRY = (
     "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 )
 #: Seconds of computing, and seconds in all, that one file may take, what is compiled for it included.
-COMPUTING, LONGEST = 25.0, 120.0
+COMPUTING, LONGEST = 25.0, 300.0
 FAILURES = ("crash", "hang", "traceback", "memory", "not finite", "message", "wrong", "unexpected")
 
 
@@ -43,10 +43,10 @@ class Result(NamedTuple):
 class Worker:
     """A process that tries files, with a limit of time for each."""
 
-    def __init__(self, words: list[Any], more: dict[str, str] | None = None):
-        paths = os.pathsep.join([str(HERE.parent), *(path for path in sys.path if path)])
-        environment = {**os.environ, "PYTHONPATH": paths, "XLA_FLAGS": HURRY, "JAX_ENABLE_X64": "0", **(more or {})}
-        environment |= {"OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+    def __init__(self, words: list[Any], library: tuple[str, ...] = ()):
+        paths = os.pathsep.join([*library, str(HERE.parent), *(path for path in sys.path if path)])
+        quick = {"XLA_FLAGS": HURRY, "JAX_ENABLE_X64": "0", "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+        environment = {**os.environ, "PYTHONPATH": paths, **quick}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "fuzz", *map(str, words)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
@@ -96,11 +96,11 @@ class Worker:
         self._process.wait()
 
 
-def results(seed: int, numbers: range, seeds: Path, more: dict[str, str] | None = None) -> Iterator[Result]:
+def results(seed: int, numbers: range, seeds: Path, only: str = "", library: tuple[str, ...] = ()) -> Iterator[Result]:
     """Try some files in one worker, and in another where that one came to an end, until all are tried."""
     first = numbers.start
     while first < numbers.stop:
-        worker = Worker(["work", seed, first, len(range(first, numbers.stop)), seeds], more)
+        worker = Worker(["work", seed, first, len(range(first, numbers.stop)), seeds, only], library)
         begun: dict[str, Any] = {}
         try:
             for answer in worker.answers():
@@ -109,12 +109,14 @@ def results(seed: int, numbers: range, seeds: Path, more: dict[str, str] | None 
                 elif "number" in answer:
                     first = answer["number"] + 1
                     yield _result(begun, answer["outcome"], answer["said"], answer["seconds"])
-                elif "end" in answer and first < numbers.stop:
-                    if begun.get("begins") != first:
+                elif answer.get("end") == 0:
+                    return
+                elif "end" in answer:
+                    if begun.get("begins", first - 1) < first:
                         raise RuntimeError(f"a worker did not come to file {first}: {answer}")
                     what = "hang" if answer["end"] == "hang" else "crash"
                     yield _result(begun, what, "" if what == "hang" else _crash(answer))
-                    first += 1
+                    first = begun["begins"] + 1
         finally:
             worker.end()
 
@@ -130,7 +132,11 @@ def _result(begun: dict[str, Any], outcome: str, said: str, seconds: float = 0.0
 
 
 class Run(NamedTuple):
-    """All that a run needs: the seed, how many files, in how many minutes, by how many workers, and where to."""
+    """All that a run needs: the seed, how many files, in how many minutes, by how many workers, and where to.
+
+    `each` is how many files a worker takes, `first` the number of the first file, `only` the formats that are wanted
+    (all if it is empty), and `library` where another kullback than this one is, if another is to be tried.
+    """
 
     seed: int
     files: int
@@ -138,8 +144,9 @@ class Run(NamedTuple):
     workers: int
     folder: Path
     each: int = 200
-    more: dict[str, str] | None = None
     first: int = 0
+    only: str = ""
+    library: tuple[str, ...] = ()
 
     def all_results(self, stop: threading.Event | None = None) -> Iterator[Result]:
         """Yield what came of each file, as it comes."""
@@ -155,7 +162,7 @@ class Run(NamedTuple):
         def run() -> None:
             try:
                 while not stop.is_set():
-                    for result in results(self.seed, parts.get_nowait(), seeds, self.more):
+                    for result in results(self.seed, parts.get_nowait(), seeds, self.only, self.library):
                         found.put(result)
                         if time.monotonic() > end or stop.is_set():
                             stop.set()
@@ -185,9 +192,11 @@ class Run(NamedTuple):
 def table(found: list[Result]) -> str:
     """Return the counts of each format as a table."""
     columns = ("refused", "accepted", *FAILURES)
-    lines = [f"{'':<11} {'files':>7}" + "".join(f"{name:>11}" for name in columns)]
+    lines = [f"{'':<11} {'files':>7} {'seconds':>8}" + "".join(f"{name:>11}" for name in columns)]
     for name in [*sorted({result.format for result in found}), "all"]:
         these = [result for result in found if name in (result.format, "all")]
         counts = collections.Counter(result.outcome for result in these)
-        lines.append(f"{name:<11} {len(these):>7,}" + "".join(f"{counts[column]:>11,}" for column in columns))
+        seconds = sum(result.seconds for result in these)
+        numbers = "".join(f"{counts[column]:>11,}" for column in columns)
+        lines.append(f"{name:<11} {len(these):>7,} {seconds:>8.1f}{numbers}")
     return "\n".join(lines)

@@ -99,12 +99,22 @@ class Files:
             case = model_cases.CASES[name]
             return File(case.origin, "case", case.suffix, case.use, case.make(self.whole), case.expected, name)
         rng = random.Random(f"{seed} {number}")
-        sort = rng.choices(list(_SHARES), list(_SHARES.values()))[0]
-        name = rng.choice([name for name in SEEDS if name.startswith(f"{sort} ")])
+        name = _chosen(rng)
         told = SEEDS[name]
         data, whole, use = self.whole(name), rng.randrange(WHOLE) == 0, rng.choice(told.uses)
         if not whole:
-            alike = [other for other in SEEDS if other.startswith(sort) and SEEDS[other].suffix == told.suffix]
+            alike = [other for other in SEEDS if SEEDS[other].suffix == told.suffix]
             other = self.whole(rng.choice(alike)) if rng.random() < 0.03 else None
             data = changes.changed(data, told.suffix, other, rng)
         return File(name, told.format, told.suffix, use, data, "accepted" if whole else "")
+
+
+def format_of(seed: int, number: int) -> str:
+    """Return the format of a file without making it."""
+    return "case" if number < 0 else SEEDS[_chosen(random.Random(f"{seed} {number}"))].format
+
+
+def _chosen(rng: random.Random) -> str:
+    """Return the name of a seed."""
+    sort = rng.choices(list(_SHARES), list(_SHARES.values()))[0]
+    return rng.choice([name for name in SEEDS if name.startswith(f"{sort} ")])

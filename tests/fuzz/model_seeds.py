@@ -69,17 +69,19 @@ def resume_words(name: str, checkpoint: str) -> list[Any]:
     return [*fit_words(CHECKPOINTS[name][0], "resumed.safetensors"), *kept]
 
 
-def write_tables(folder: Path) -> None:
-    """Write the data that models are fitted to. Its time is always the same."""
+def write_tables(folder: Path, times: int = 1) -> None:
+    """Write the data that models are fitted to, so many times as long. Its time is always the same."""
     for name in kinds():
         write_csv(folder / f"{name}.csv", rows_for(name, 2 * BATCH))
     rng = np.random.default_rng(4)
-    X = rng.normal(np.where(rng.random((3 * BATCH, 1)) < 0.5, -3, 3), 1, (3 * BATCH, 3)).round(4)
+    rows = 3 * BATCH * times
+    X = rng.normal(np.where(rng.random((rows, 1)) < 0.5, -3, 3), 1, (rows, 3)).round(4)
     write_csv(folder / "numbers.csv", X, ["a", "b", "c"])
     (folder / "more.csv.gz").write_bytes(data_seeds.gz((folder / "numbers.csv").read_bytes()))
     (folder / "more.arrow").write_bytes(data_seeds.arrow(data_seeds.pa.table(dict(zip("abc", X.T, strict=True)))))
     write_csv(folder / "sequences.csv", np.column_stack([X, np.arange(len(X)) // 20]), ["a", "b", "c", "s"])
-    (folder / "mixed.csv").write_bytes(data_seeds.mixed_csv())
+    names, _, lines = data_seeds.mixed_csv().partition(b"\n")
+    (folder / "mixed.csv").write_bytes(names + b"\n" + lines * times)
     for file in folder.iterdir():
         os.utime(file, (10**9, 10**9))
 

@@ -1,13 +1,4 @@
-"""Mends that can be undone, to see that the driver finds what they mend."""
+"""Mends, each as pieces of text and what to write in their place to undo it."""
 
-import os
-
-
-def undo_asked() -> None:
-    """Undo what the environment says."""
-    name = os.environ.get("FUZZ_UNDONE")
-    if name:
-        UNDONE[name]()
-
-
-UNDONE = {}
+#: Name of a mend: files of the library, what is there, and what was there or would be without it.
+UNDONE: dict[str, list[tuple[str, str, str]]] = {}

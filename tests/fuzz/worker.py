@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 #: Bytes of addresses that a worker may have: JAX with all that is compiled needs a third of it.
-MEMORY = 6 << 30
+MEMORY = 5 << 30
 
 
 @contextmanager
@@ -41,16 +41,17 @@ def place_to_work(seeds: Path | None) -> Iterator["object"]:
             os.chdir(before)
 
 
-def work(seed: int, first: int, count: int, seeds: Path, step: int = 1) -> None:
-    """Try `count` files from a number on, and write a line of JSON for each."""
+def work(seed: int, first: int, count: int, seeds: Path, only: str) -> None:
+    """Try those of `count` files from a number on that have one of the formats, and write a line of JSON for each."""
     answers = _own_output()
-    from fuzz.undone import undo_asked
+    from fuzz.files import format_of
     from fuzz.uses import tried
 
-    undo_asked()
     with place_to_work(seeds) as files:
         print(json.dumps({"ready": True}), file=answers, flush=True)
-        for number in range(first, first + count * step, step):
+        for number in range(first, first + count):
+            if only and format_of(seed, number) not in only.split(","):
+                continue
             file = files.file(seed, number)
             told = {"begins": number, "format": file.format, "origin": file.origin, "use": file.use}
             print(json.dumps(told), file=answers, flush=True)

@@ -1,0 +1,41 @@
+"""Damaged files of every kind are refused by a sentence or answered with numbers: a short form of `make fuzz`."""
+
+import random
+
+import pytest
+
+from cli.helpers import Server
+from fuzz import model_cases, model_seeds
+from fuzz.driver import Run
+from fuzz.kills import chain
+
+CASES, FILES = len(model_cases.CASES), 400
+
+
+def test_damaged_files_are_refused_or_answered(tmp_path):
+    run = Run(
+        seed=0, files=CASES + FILES, minutes=5, workers=2, folder=tmp_path, each=(CASES + FILES) // 2 + 1, first=-CASES
+    )
+    found = list(run.all_results())
+    assert len(found) == CASES + FILES
+    assert {result.format for result in found} >= {
+        "csv",
+        "jsonl",
+        "arrow",
+        "parquet",
+        "npy",
+        "npz",
+        "model",
+        "checkpoint",
+    }
+    assert [result for result in found if result.fails] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", model_seeds.CHECKPOINTS)
+def test_a_fit_that_is_killed_goes_on_bit_for_bit(tmp_path, name):
+    server = Server()
+    try:
+        assert chain(server, tmp_path, name, 4, random.Random(name)) > 0
+    finally:
+        server.close()
