@@ -83,9 +83,9 @@ _OWN: dict[str, tuple[Change, float]] = {
     "arrow": (binary_changes.arrow, 1.5),
     "arrows": (binary_changes.arrow, 1.5),
     "feather": (binary_changes.arrow, 1.5),
-    "safetensors": (tensors.change, 4),
-    "ckpt": (tensors.change, 4),
-    "run": (tensors.change, 4),
+    "safetensors": (tensors.change, 10),
+    "ckpt": (tensors.change, 10),
+    "run": (tensors.change, 10),
 }
 
 
@@ -96,7 +96,7 @@ def changed(data: bytes, suffix: str, other: bytes | None, rng: random.Random) -
         return spliced(data, other, rng)
     if rng.random() < share / (1 + share):
         data = own(data, rng)
-        if rng.random() < 0.8:
+        if rng.random() < 0.9:
             return data
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         if not data:

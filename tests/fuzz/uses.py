@@ -169,7 +169,7 @@ def _fit(path: Path, kind: str, file: File) -> None:
     save = Path("fitted.safetensors")
     save.unlink(missing_ok=True)
     _ran(file, *model_seeds.fit_words(words, str(save)), "--quiet")
-    _finite(vars(estimators.load(save)))
+    _saved(save)
 
 
 # models
@@ -224,6 +224,7 @@ def _save(path: Path, file: File) -> None:
     """Load a model, and save it twice: the same, both times."""
     estimator = estimators.load(path)
     estimator.save("first.safetensors")
+    _saved(Path("first.safetensors"))
     estimators.load("first.safetensors").save("second.safetensors")
     if Path("first.safetensors").read_bytes() != Path("second.safetensors").read_bytes():
         raise Wrong("wrong: what was saved twice has other bytes")
@@ -234,6 +235,14 @@ def _number(what: str, array: Any, least: bool = False) -> None:
     array = np.asarray(array)
     if array.dtype.kind == "f" and not (np.isfinite(array) | (least & (array == -np.inf))).all():
         raise Wrong(f"not finite: {what} is {array.ravel()[:8]}")
+
+
+def _saved(path: Path) -> None:
+    """Raise unless what was saved is a model of finite numbers."""
+    try:
+        _finite(vars(estimators.load(path)))
+    except ValueError as error:
+        raise Wrong(f"wrong: what was saved cannot be loaded: {error}") from None
 
 
 def _finite(attributes: dict[str, Any]) -> None:
@@ -295,7 +304,7 @@ def _resume(path: Path, name: str, file: File) -> None:
     rows = json.loads(told.splitlines()[-1])["rows"]
     if not 0 <= rows <= 400:
         raise Wrong(f"wrong: {rows} rows were learned from")
-    _finite(vars(estimators.load(save)))
+    _saved(save)
 
 
 def _search(path: Path, name: str, file: File) -> None:
