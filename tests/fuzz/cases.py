@@ -59,9 +59,9 @@ def _strange_offsets() -> bytes:
 
 
 def _wide_csv(twice: bool) -> bytes:
-    names = [f"c{place}" for place in range(40_000)]
+    names = [f"c{place}" for place in range(45_000)]
     if twice:
-        names[-1] = names[0]
+        names[-1] = names[-2]
     return "\n".join([",".join(names), *[",".join(["1.5"] * len(names))] * 5, ""]).encode()
 
 

@@ -19,7 +19,7 @@ HURRY = (
     "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 )
 #: Seconds of computing, and seconds in all, that one file may take, what is compiled for it included.
-COMPUTING, LONGEST = 25.0, 300.0
+COMPUTING, LONGEST = 12.0, 300.0
 FAILURES = ("crash", "hang", "traceback", "memory", "not finite", "message", "wrong", "unexpected")
 
 
