@@ -2,6 +2,7 @@
 
 import abc
 import importlib
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Self
 
@@ -11,6 +12,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from kullback.estimators._count import checked_count
 from kullback.estimators._model_estimator import ModelEstimator, all_or_nothing
 from kullback.estimators._online import moved
 from kullback.estimators._progress import Progress
@@ -174,7 +176,7 @@ class Estimator(DensityMixin, ModelEstimator):
 
     def bic(self, X: Any) -> float:
         """Bayesian information criterion; the lower the better."""
-        return -2 * self.score(X) * len(X) + self._n_parameters() * np.log(len(X))
+        return -2 * self.score(X) * len(X) + self._n_parameters() * math.log(len(X))
 
     def aic(self, X: Any) -> float:
         """Akaike information criterion; the lower the better."""
@@ -250,13 +252,21 @@ class Estimator(DensityMixin, ModelEstimator):
 
     def _draw(self, n_samples: int, draw: Callable[[Any, Any, int], Any]) -> Any:
         check_is_fitted(self)
-        if n_samples < 1:
-            raise ValueError(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
+        n_samples = _at_least_one(n_samples)
         random = check_random_state(self.random_state)
-        size = 1 << (int(n_samples) - 1).bit_length()  # few sizes: few compiled functions
+        size = 1 << (n_samples - 1).bit_length()  # few sizes: few compiled functions
         with computing():
             drawn = draw(self.to_model(), jax.random.key(random.randint(2**31)), size)
             return jax.tree.map(lambda leaf: np.asarray(leaf)[:n_samples], drawn)
+
+
+def _at_least_one(n_samples: Any) -> int:
+    try:
+        return checked_count("n_samples", n_samples)
+    except ValueError as error:  # scikit-learn's words
+        raise ValueError(
+            f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample."
+        ) from error
 
 
 def _components(model: Any) -> Any:

@@ -253,9 +253,10 @@ class GaussianMixture(MixtureEstimator):
         precisions = _checked(f"{self.covariance_type} precision", self.precisions_init, shapes[self.covariance_type])
         if weights is not None:
             if (weights < 0).any() or (weights > 1).any():
-                raise ValueError(
+                low, high = f"{weights.min():.5f}", f"{weights.max():.5f}"
+                raise ValueError(  # scikit-learn's words, which have the two the wrong way round; then the right way
                     "The parameter 'weights' should be in the range [0, 1], but got max value "
-                    f"{weights.max():.5f}, min value {weights.min():.5f}"
+                    f"{low}, min value {high}: weights_init has entries from {low} to {high}."
                 )
             if abs(1 - weights.sum()) > (1e-6 if np.asarray(self.weights_init).dtype == np.float32 else 1e-8):
                 raise ValueError(

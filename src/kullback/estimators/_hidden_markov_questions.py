@@ -1,6 +1,7 @@
 """What a fitted hidden Markov model is asked."""
 
 import abc
+import math
 import warnings
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ import jax
 import numpy as np
 from sklearn.utils import check_random_state
 
+from kullback.estimators._count import checked_count
 from kullback.estimators._sequence_estimator import SequenceEstimator
 from kullback.estimators._sequences import padded_steps
 from kullback.families import Batch
@@ -119,8 +121,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
 
         `states` has the probability of each state, `mean` what is emitted on average: for symbols, their probabilities.
         """
-        if steps < 1:
-            raise ValueError(f"steps is {steps}: it must be 1 or more.")
+        steps = checked_count("steps", steps)
         last = self.filter(X)[-1]
         transitions, states = np.asarray(self.transmat_, dtype=np.float64), []
         for _ in range(steps):
@@ -145,8 +146,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Draw one sequence and its states; `currstate` is the state it begins in."""
         self._check_is_fitted()
-        if n_samples < 1:
-            raise ValueError(f"n_samples is {n_samples}: it must be 1 or more.")
+        n_samples = checked_count("n_samples", n_samples)
         random = check_random_state(self.random_state if random_state is None else random_state)
         model = self.to_model()
         if currstate is not None:
@@ -172,7 +172,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
 
     def bic(self, X: Any, lengths: Any = None) -> float:
         """Bayesian information criterion; the lower the better."""
-        return -2 * self.score(X, lengths) + self._n_parameters() * np.log(len(X))
+        return -2 * self.score(X, lengths) + self._n_parameters() * math.log(len(X))
 
 
 @sized_jit

@@ -1,5 +1,6 @@
 """What a fitted linear dynamical system is asked."""
 
+import math
 from typing import Any, NamedTuple
 
 import jax
@@ -8,6 +9,7 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.utils import check_random_state
 
+from kullback.estimators._count import checked_count
 from kullback.estimators._sequence_estimator import SequenceEstimator
 from kullback.families import Batch
 from kullback.learning import sized_jit
@@ -60,8 +62,7 @@ class LinearDynamicalQuestions(SequenceEstimator):
 
         A system with inputs needs those of X and those of the steps ahead.
         """
-        if steps < 1:
-            raise ValueError(f"steps is {steps}: it must be 1 or more.")
+        steps = checked_count("steps", steps)
         if not 0 < level < 1:
             raise ValueError(f"level is {level}: it must be between 0 and 1.")
         means, covariances = self.filter(X, inputs=inputs)
@@ -94,8 +95,7 @@ class LinearDynamicalQuestions(SequenceEstimator):
     def sample(self, n_samples: int = 1, inputs: Any = None, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Draw one sequence and its hidden states."""
         self._check_is_fitted()
-        if n_samples < 1:
-            raise ValueError(f"n_samples is {n_samples}: it must be 1 or more.")
+        n_samples = checked_count("n_samples", n_samples)
         random = check_random_state(self.random_state if random_state is None else random_state)
         known = None if inputs is None else np.asarray(inputs, dtype=np.float64).reshape(n_samples, -1)
         with computing():
@@ -109,7 +109,7 @@ class LinearDynamicalQuestions(SequenceEstimator):
 
     def bic(self, X: Any, lengths: Any = None, inputs: Any = None) -> float:
         """Bayesian information criterion; the lower the better."""
-        return -2 * self.score(X, lengths, inputs) + self._n_parameters() * np.log(len(X))
+        return -2 * self.score(X, lengths, inputs) + self._n_parameters() * math.log(len(X))
 
 
 @sized_jit
