@@ -16,10 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 from kullback.estimators._file import load_estimator, save_estimator
 from kullback.estimators._learning_curve import extended
 from kullback.estimators._progress import Progress
-from kullback.estimators._sound import check_sound
+from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE, Collapse, check_sound
 from kullback.estimators._watch import Nobody, Watch
 from kullback.learning import decaying_rate
 from kullback.runtime import computing
+
+UNCONVERGED = (  # scikit-learn's words
+    "Best performing initialization did not converge. Try different init parameters, or increase max_iter, tol, or "
+    "check for degenerate data."
+)
 
 
 class Fitted(NamedTuple):
@@ -28,6 +33,13 @@ class Fitted(NamedTuple):
     model: Any
     history: list[float]
     converged: bool
+    collapsed: bool = False
+
+    def better_than(self, other: "Fitted") -> bool:
+        """Whether it is the one to keep: one that went on to its end first, then the likelier one."""
+        if self.collapsed != other.collapsed:
+            return other.collapsed
+        return not other.history or self.history[-1] > other.history[-1]
 
 
 def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -105,7 +117,8 @@ class ModelEstimator(BaseEstimator):
                 with computing():
                     start = self.to_model() if goes_on else begin()
                 run = self._climb(start, step, progress, before)
-                if best is None or not best.history or run.history[-1] > best.history[-1]:
+                progress.end(run.converged)
+                if best is None or run.better_than(best):
                     best = run
                 if self._watch.ended:
                     break
@@ -120,8 +133,7 @@ class ModelEstimator(BaseEstimator):
         self.__dict__.pop("learning_curve_", None)  # that of a stream before
         if not self.converged_ and self.max_iter > 0:
             warnings.warn(
-                "Best performing initialization did not converge. Try different init parameters, or increase "
-                "max_iter, tol, or check for degenerate data.",
+                ENDED_BEFORE_COLLAPSE if best.collapsed else UNCONVERGED,
                 ConvergenceWarning,
                 stacklevel=4,  # the line that calls `fit`
             )
@@ -132,15 +144,19 @@ class ModelEstimator(BaseEstimator):
         return bound if bounds[-1:] == [bound] else -np.inf
 
     def _climb(self, model: Any, step: Callable[[Any], tuple[Any, Any]], progress: Progress, before: float) -> Fitted:
-        """Repeat steps until the average log-likelihood hardly gains."""
+        """Repeat steps until the average log-likelihood hardly gains, or a component is about to collapse."""
         model, history = self._watch.begun or (model, [])
         before = history[-1] if history else before
         for _ in range(self.max_iter - len(history)):
             with computing():
-                model, seen = step(model)
-                model = jax.tree.map(np.asarray, model)
+                after, seen = step(model)
+                after = jax.tree.map(np.asarray, after)
                 history.append(float(seen.log_likelihood))
-            self._check_sound(model, history[-1])
+            try:
+                self._check_sound(after, history[-1])
+            except Collapse:  # the likelihood is on its way to infinity: what was there before is the last to keep
+                return Fitted(model, history, False, True)
+            model = after
             gain, before = history[-1] - before, history[-1]
             progress.step(history[-1], gain)
             if abs(gain) < self.tol:
@@ -210,13 +226,19 @@ class ModelEstimator(BaseEstimator):
         check_sound(model, log_likelihood, self._width)
 
     def _keep(self, model: Any) -> None:
-        """Hold the model as attributes_."""
+        """Hold the model as attributes_, which can be written to."""
+        model = jax.tree.map(_writable, model)
         attributes = {name: np.asarray(value) for name, value in self._attributes(model).items()}
         for name in self._derived:
             self.__dict__.pop(name, None)
         for name, value in attributes.items():
             setattr(self, name, value)
         self._built = (model, attributes, self._settings())
+
+    @property
+    def _made(self) -> dict[str, Any]:
+        """The attributes_ that a fit has made, as it has made them."""
+        return getattr(self, "_built", (None, {}, None))[1]
 
     def _current_model(self) -> Any:
         """Return the model of the last call if its arrays still are the attributes_, and build it otherwise."""
@@ -244,6 +266,11 @@ def check_kind(model: Any, kind: type, estimator: type) -> None:
     """Raise unless a model is of the kind that an estimator can hold."""
     if type(model) is not kind:
         raise ValueError(f"model is a {_named(type(model))}: {estimator.__name__} needs a {_named(kind)}.")
+
+
+def _writable(leaf: Any) -> np.ndarray:
+    array = np.asarray(leaf)
+    return array if array.flags.writeable else array.copy()
 
 
 def _named(kind: type) -> str:

@@ -30,6 +30,14 @@ class Progress:
             self._bar.set_postfix_str(f"{log_likelihood:.4f} nats per point{more}", refresh=False)
             self._bar.update()
 
+    def end(self, converged: bool) -> None:
+        """Say how a start has ended; the bar of one that has converged is full, however few steps it took."""
+        if self._bar is not None:
+            self._bar.set_description_str(f"{self._bar.desc} {'converged' if converged else 'ended'}", refresh=False)
+            if converged:
+                self._bar.total = self._bar.n
+            self._close()
+
     def _close(self) -> None:
         if self._bar is not None:
             self._bar.close()

@@ -2,18 +2,20 @@
 
 import abc
 import importlib
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import jax
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_nothing
 from kullback.estimators._progress import Progress
 from kullback.estimators._sequences import Sequences, check_lengths
-from kullback.estimators._sound import check_scale, check_total
+from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE_OF_STATE, Collapse, check_scale, check_total
 from kullback.estimators._stream import check_stream
 from kullback.families import Extent
 from kullback.learning import online_em_step
@@ -97,13 +99,16 @@ class SequenceEstimator(ModelEstimator):
                 with computing():
                     model = jax.tree.map(np.asarray, self._start(data.to_start_from, init, random))
                 run = self._climbed(model, data, progress)
-                if best is None or (run.history and run.history[-1] > best.history[-1]):
+                progress.end(run.converged and len(run.history) < self._steps)
+                if best is None or (run.history and run.better_than(best)):
                     best = run
                 if self._watch.ended:
                     break
         assert best is not None
+        if best.collapsed:
+            warnings.warn(ENDED_BEFORE_COLLAPSE_OF_STATE, ConvergenceWarning, stacklevel=4)  # the line that calls `fit`
         self._forget_series()
-        self._keep(jax.tree.map(np.array, best.model))  # copies, which can be written to
+        self._keep(best.model)
         self.converged_, self.n_iter_ = best.converged, len(best.history)
         self.lower_bound_ = best.history[-1] if best.history else -np.inf
         self.lower_bounds_ = best.history
@@ -115,10 +120,14 @@ class SequenceEstimator(ModelEstimator):
         model, history = self._watch.begun or (model, [])
         for _ in range(self._steps - len(history)):
             with computing():
-                model, seen = data.em_step(model, self._emissions(model), self._prior(model))
-                model = jax.tree.map(np.asarray, model)
+                after, seen = data.em_step(model, self._emissions(model), self._prior(model))
+                after = jax.tree.map(np.asarray, after)
             history.append(float(seen.log_likelihood))
-            self._check_sound(model, history[-1])
+            try:
+                self._check_sound(after, history[-1])
+            except Collapse:  # the likelihood is on its way to infinity: what was there before is the last to keep
+                return Fitted(model, history, False, True)
+            model = after
             progress.step(history[-1])
             if self._ended(history, data.mass):
                 return Fitted(model, history, True)

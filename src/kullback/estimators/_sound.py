@@ -14,6 +14,14 @@ COLLAPSED = (  # scikit-learn's words
     "caused by singleton or collapsed samples). Try to decrease the number of components, increase reg_covar, or "
     "scale the input data."
 )
+ENDED_BEFORE_COLLAPSE = (
+    "The fit has ended before an iteration in which a component collapses: too few different rows belong to it. Try to "
+    "decrease the number of components, increase reg_covar, or start elsewhere."
+)
+ENDED_BEFORE_COLLAPSE_OF_STATE = (
+    "The fit has ended before an iteration in which the covariance of a state collapses: too few different rows belong "
+    "to it. Try fewer states, a covars_prior or reg_covar with larger variances, or another start."
+)
 COLLAPSED_STATES = (
     "Fitting the hidden Markov model failed because the covariance of a state has collapsed: too few different rows "
     "belong to it. Try fewer states, a covars_prior or reg_covar with larger variances, or another start."
@@ -31,12 +39,16 @@ _VARIANCES = ("variance", "noise")
 _GAUSSIANS = (Gaussian, DiagonalGaussian, SphericalGaussian)
 
 
+class Collapse(ValueError):  # noqa: N818 - it is what has happened
+    """A Gaussian has no density any more: its points are too few, or too much alike."""
+
+
 def check_sound(model: Any, log_likelihood: float, width: float) -> None:
     """Raise unless every parameter is finite, every Gaussian has a density, and the likelihood is a number."""
     if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(model)) or not log_likelihood < np.inf:
         raise ValueError(BROKEN)
     if not all(_definite(part, width) for part in _gaussians(model)):
-        raise ValueError(COLLAPSED_STATES if isinstance(model, HiddenMarkovModel) else COLLAPSED)
+        raise Collapse(COLLAPSED_STATES if isinstance(model, HiddenMarkovModel) else COLLAPSED)
     try:
         check_magnitude(model)
     except ValueError as error:
