@@ -12,6 +12,7 @@ from kullback.estimators._hidden_markov import (
     LAG,
     HiddenMarkovEstimator,
     broadcast,
+    check_rows_sum_to_1,
     hidden_markov,
     summing_to_1,
 )
@@ -117,7 +118,7 @@ class CategoricalHMM(HiddenMarkovEstimator):
                 raise ValueError("Symbols should be integers")
         many = self.n_features
         if many is None and not first and hasattr(self, "emissionprob_"):
-            many = np.shape(self.emissionprob_)[-1]
+            many = self._emissions_now().columns.probabilities.shape[-1]
         if many is None:
             _symbols(X)
         elif X.size and np.nanmax(X, initial=0) >= many:
@@ -132,14 +133,11 @@ class CategoricalHMM(HiddenMarkovEstimator):
 
     def _emissions_now(self) -> Any:
         found = np.atleast_2d(np.asarray(self.emissionprob_, dtype=np.float64))
-        if self.n_features is None:  # as in hmmlearn
-            self.n_features = found.shape[1]
-        if found.shape != (self.n_components, self.n_features):
-            raise ValueError(
-                f"emissionprob_ must have shape ({self.n_components}, {self.n_features}); it has {found.shape}"
-            )
-        if not np.allclose(found.sum(axis=1), 1):
-            raise ValueError(f"emissionprob_ rows must sum to 1 (got row sums of {found.sum(axis=1)})")
+        many = found.shape[-1] if self.n_features is None else self.n_features
+        if found.shape != (self.n_components, many) or many == 0:
+            raise ValueError(f"emissionprob_ must have shape ({self.n_components}, {many}); it has {found.shape}")
+        check_rows_sum_to_1("emissionprob_", found)
+        self.n_features = many  # as in hmmlearn
         return Independent(Categorical(summing_to_1(found)[:, None, :]))
 
     def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
@@ -168,8 +166,8 @@ class CategoricalHMM(HiddenMarkovEstimator):
     def _shown(self, X: np.ndarray) -> np.ndarray:
         return category_features(X[:, 0], self.n_features)
 
-    def _emission_parameters(self) -> int:
-        return self.n_components * (np.shape(self.emissionprob_)[1] - 1)
+    def _emission_parameters(self) -> dict[str, int]:
+        return {"e": self.n_components * (np.shape(self.emissionprob_)[1] - 1)}
 
     @property
     def _random_starts(self) -> int:

@@ -172,9 +172,9 @@ class HMM(HiddenMarkovEstimator):
     def _shown(self, X: np.ndarray) -> np.ndarray:
         return self._seen_by_kmeans(X)
 
-    def _emission_parameters(self) -> int:
+    def _emission_parameters(self) -> dict[str, int]:
         emissions = self._emissions_now()
-        return self.n_components * (getattr(emissions, "size", None) or emissions.concentration.shape[-1])
+        return {"e": self.n_components * (getattr(emissions, "size", None) or emissions.concentration.shape[-1])}
 
     @property
     def _random_starts(self) -> int:

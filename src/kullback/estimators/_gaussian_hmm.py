@@ -9,12 +9,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from kullback.estimators._hidden_markov import (
     HMM_CONSTRAINTS,
     LAG,
-    HiddenMarkovEstimator,
     broadcast,
     for_states,
     hidden_markov,
     shared,
 )
+from kullback.estimators._hmm_columns import ColumnsHMM
 from kullback.estimators._hmm_priors import GaussianPrior
 from kullback.estimators._hmm_starts import StateStart
 from kullback.estimators._sequences import Sequences
@@ -22,7 +22,7 @@ from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.models import HiddenMarkovModel
 
 
-class GaussianHMM(HiddenMarkovEstimator):
+class GaussianHMM(ColumnsHMM):
     """A hidden Markov model whose states emit Gaussians: hmmlearn's `GaussianHMM`, and more.
 
     Code written for hmmlearn's class runs unchanged when only the import changes. New on top of it: `partial_fit`, also
@@ -143,9 +143,8 @@ class GaussianHMM(HiddenMarkovEstimator):
         self.lag = lag
 
     @property
-    def n_features(self) -> int:
-        """The number of columns."""
-        return int(np.shape(self.means_)[1])
+    def _by_column(self) -> str:
+        return "means_"
 
     @property
     def covars_(self) -> np.ndarray:
@@ -170,6 +169,8 @@ class GaussianHMM(HiddenMarkovEstimator):
         means, covariances = np.asarray(self.means_, dtype=np.float64), self.covariances_
         if means.ndim != 2 or len(means) != self.n_components:
             raise ValueError(f"means_ has shape {means.shape}: it must be ({self.n_components}, n_features).")
+        if not np.isfinite(means).all():
+            raise ValueError(f"means_ must be finite; its entries are {means.tolist()}")
         match self.covariance_type:
             case "spherical":
                 return SphericalGaussian(means, covariances)
@@ -243,10 +244,10 @@ class GaussianHMM(HiddenMarkovEstimator):
     def _shown(self, X: np.ndarray) -> np.ndarray:
         return self._seen_by_kmeans(X)
 
-    def _emission_parameters(self) -> int:
+    def _emission_parameters(self) -> dict[str, int]:
         k, n = self.n_components, self.n_features
         sizes = {"spherical": k, "diag": k * n, "full": k * n * (n + 1) // 2, "tied": n * (n + 1) // 2}
-        return k * n + sizes[self.covariance_type]
+        return {"m": k * n, "c": sizes[self.covariance_type]}
 
     @property
     def _random_starts(self) -> int:
@@ -270,6 +271,8 @@ class GaussianHMM(HiddenMarkovEstimator):
         """Keep nothing."""
 
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
+        if first:
+            self._check_columns(X)
         return X
 
     @property
@@ -290,17 +293,23 @@ class GaussianHMM(HiddenMarkovEstimator):
         return {"n_components": len(model.initial), "covariance_type": kind}
 
 
+#: How many axes covariances of each type have.
+_DIMENSIONS = {"spherical": 1, "diag": 2, "tied": 2, "full": 3}
+
+
 def _covariance(emissions: Any) -> Any:
     return emissions.variance if hasattr(emissions, "variance") else emissions.covariance
 
 
 def _checked(covars: np.ndarray, kind: str, k: int) -> np.ndarray:
     """Return covariances of the shape of their type; hmmlearn's words where they are not."""
+    if kind not in _DIMENSIONS:
+        raise ValueError(f"covariance_type must be one of {', '.join(map(repr, _DIMENSIONS))}; it is {kind!r}.")
     if kind == "spherical":
         covars = covars.reshape(len(covars), -1).mean(axis=1)
     if kind != "tied" and len(covars) != k:
         raise ValueError(f"{kind!r} covars have length n_components: it is {len(covars)}, and there are {k} states.")
-    dimensions = {"spherical": 1, "diag": 2, "tied": 2, "full": 3}[kind]
+    dimensions = _DIMENSIONS[kind]
     if covars.ndim != dimensions or (kind in ("tied", "full") and covars.shape[-1] != covars.shape[-2]):
         raise ValueError(f"{kind!r} covars have shape {covars.shape}, which is not one of matrices or variances.")
     if kind in ("spherical", "diag"):

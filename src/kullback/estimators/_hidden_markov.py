@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kullback.estimators._hidden_markov_questions import HiddenMarkovQuestions
+from kullback.estimators._hmm_notes import note_few, note_overwritten
 from kullback.estimators._hmm_priors import HiddenMarkovPrior
 from kullback.estimators._hmm_starts import ClusterStart, RandomStart, StateStart, trial_result, trial_rows
 from kullback.estimators._model_estimator import all_or_nothing
@@ -77,8 +78,8 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         """How many random starts compete with clusters: some where rows are discrete, for states may look alike."""
 
     @abc.abstractmethod
-    def _emission_parameters(self) -> int:
-        """Return the number of free parameters of all emissions."""
+    def _emission_parameters(self) -> dict[str, int]:
+        """Return the number of free parameters of the emissions of all states, by their letters."""
 
     @property
     @abc.abstractmethod
@@ -115,12 +116,14 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         self._check_letters()
         data = self._all_sequences(X, lengths, sample_weight)
         self.__dict__.pop("_own_monitor", None)  # it may have other limits than the parameters have by now
-        self._fit(data)
+        best = self._fit(data)
         monitor, history = self.monitor_, [bound * data.mass for bound in self.lower_bounds_]
         monitor._reset()  # of several runs it tells of the best
         monitor.history.extend(history)
         monitor.iter = len(history)
-        self.converged_ = len(history) > 1 and history[-1] - history[-2] < self.tol
+        self.converged_ = not best.collapsed and len(history) > 1 and history[-1] - history[-2] < self.tol
+        free = sum(many for letter, many in self._parameters_by_letter().items() if letter in self.params)
+        note_few(free, len(data) * len(data.absent))
         return self
 
     def _ended(self, history: list[float], mass: float) -> bool:
@@ -190,7 +193,7 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
     def to_model(self) -> HiddenMarkovModel:
         """Return the fitted model, with NumPy arrays."""
         self._check_is_fitted()
-        self._check()
+        self._check_chain()
         return HiddenMarkovModel(
             summing_to_1(self.startprob_),
             summing_to_1(self.transmat_),
@@ -204,7 +207,7 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         letters = {"initial": "s", "transitions": "t", "emissions": self._emission_letters}
         return tuple(name for name, some in letters.items() if not set(some) & set(self.params))
 
-    def _check(self) -> None:
+    def _check_chain(self) -> None:
         """Raise unless the probabilities are of the right number, and sum to 1; hmmlearn's words."""
         k = self.n_components
         startprob, transmat = np.asarray(self.startprob_), np.asarray(getattr(self, "transmat_", None))
@@ -212,10 +215,11 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
             raise ValueError("startprob_ must have length n_components")
         if not np.allclose(startprob.sum(), 1):
             raise ValueError(f"startprob_ must sum to 1 (got {startprob.sum():.4f})")
+        if (startprob < 0).any():
+            raise ValueError(f"startprob_ must not be negative; it is {startprob.tolist()}")
         if transmat.shape != (k, k):
             raise ValueError("transmat_ must have shape (n_components, n_components)")
-        if not np.allclose(transmat.sum(axis=1), 1):
-            raise ValueError(f"transmat_ rows must sum to 1 (got row sums of {transmat.sum(axis=1)})")
+        check_rows_sum_to_1("transmat_", transmat)
 
     def _check_letters(self) -> None:
         known = "st" + self._emission_letters
@@ -244,8 +248,11 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         return None if held is None else HiddenMarkovPrior(1.0, 1.0, held)
 
     def _n_parameters(self) -> int:
+        return sum(self._parameters_by_letter().values())
+
+    def _parameters_by_letter(self) -> dict[str, int]:
         k = self.n_components
-        return k - 1 + k * (k - 1) + self._emission_parameters()
+        return {"s": k - 1, "t": k * (k - 1), **self._emission_parameters()}
 
     @property
     def _steps(self) -> int:
@@ -270,6 +277,8 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
 
     def _start(self, data: Sequences, turn: int, random: np.random.RandomState) -> HiddenMarkovModel:
         """Return the best of some starts; what `init_params` leaves out stays as it was set."""
+        if turn == 0:
+            note_overwritten(self, self._made)
         self._read_off(data.extremes)
         before, k = dict(vars(self)), self.n_components
         best = self._started(data, ClusterStart(data, k, self._seen_by_kmeans, random))
@@ -348,6 +357,14 @@ def hidden_markov(model: Any, emits: tuple[type, ...], needs: str) -> Any:
     if type(found) not in emits:
         raise ValueError(f"the model emits {type(found).__name__}: {needs}.")
     return found
+
+
+def check_rows_sum_to_1(name: str, rows: np.ndarray) -> None:
+    """Raise unless each row holds probabilities; hmmlearn's words where they do not sum to 1."""
+    if not np.allclose(rows.sum(axis=1), 1):
+        raise ValueError(f"{name} rows must sum to 1 (got row sums of {rows.sum(axis=1)})")
+    if (rows < 0).any():
+        raise ValueError(f"{name} must not be negative; its rows are {rows.tolist()}")
 
 
 def summing_to_1(probabilities: Any) -> np.ndarray:

@@ -11,10 +11,11 @@ from kullback.estimators._columns import is_count
 from kullback.estimators._hidden_markov import (
     HMM_CONSTRAINTS,
     LAG,
-    HiddenMarkovEstimator,
+    check_rows_sum_to_1,
     hidden_markov,
     summing_to_1,
 )
+from kullback.estimators._hmm_columns import ColumnsHMM
 from kullback.estimators._hmm_starts import RANDOM_STARTS, StateStart
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
@@ -22,7 +23,7 @@ from kullback.models import Counts, HiddenMarkovModel
 from kullback.runtime import computing
 
 
-class MultinomialHMM(HiddenMarkovEstimator):
+class MultinomialHMM(ColumnsHMM):
     """A hidden Markov model whose states emit counts of categories: hmmlearn's `MultinomialHMM`, and more.
 
     A row of X has the count of each category. Code written for hmmlearn's class runs unchanged when only the import
@@ -103,11 +104,12 @@ class MultinomialHMM(HiddenMarkovEstimator):
         self.lag = lag
 
     @property
-    def n_features(self) -> int:
-        """The number of categories."""
-        return int(np.shape(self.emissionprob_)[1])
+    def _by_column(self) -> str:
+        return "emissionprob_"
 
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
+        if first:
+            self._check_columns(X)
         with np.errstate(invalid="ignore"):
             if not (is_count(X) | np.isnan(X)).all():
                 raise ValueError("Symbol counts should be nonnegative integers")
@@ -130,11 +132,8 @@ class MultinomialHMM(HiddenMarkovEstimator):
             self.totals_ = np.full(self.n_components, totals[~np.isnan(totals)].mean())
 
     def _emissions_now(self) -> Any:
-        found = np.atleast_2d(np.asarray(self.emissionprob_, dtype=np.float64))
-        if len(found) != self.n_components:
-            raise ValueError("emissionprob_ must have shape (n_components, n_features)")
-        if not np.allclose(found.sum(axis=1), 1):
-            raise ValueError(f"emissionprob_ rows must sum to 1 (got row sums of {found.sum(axis=1)})")
+        found = self._for_each_column()
+        check_rows_sum_to_1("emissionprob_", found)
         if self.n_trials is None and not hasattr(self, "totals_"):
             raise ValueError("n_trials must be set")
         totals = self.totals_ if hasattr(self, "totals_") else np.full(len(found), np.mean(self.n_trials))
@@ -166,8 +165,8 @@ class MultinomialHMM(HiddenMarkovEstimator):
     def _shown(self, X: np.ndarray) -> np.ndarray:
         return self._seen_by_kmeans(X)
 
-    def _emission_parameters(self) -> int:
-        return self.n_components * (np.shape(self.emissionprob_)[1] - 1)
+    def _emission_parameters(self) -> dict[str, int]:
+        return {"e": self.n_components * (np.shape(self.emissionprob_)[1] - 1)}
 
     @property
     def _random_starts(self) -> int:

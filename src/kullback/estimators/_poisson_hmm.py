@@ -9,10 +9,10 @@ from kullback.estimators._columns import check_entries
 from kullback.estimators._hidden_markov import (
     HMM_CONSTRAINTS,
     LAG,
-    HiddenMarkovEstimator,
     for_states,
     hidden_markov,
 )
+from kullback.estimators._hmm_columns import ColumnsHMM
 from kullback.estimators._hmm_priors import PoissonPrior
 from kullback.estimators._hmm_starts import RANDOM_STARTS, StateStart
 from kullback.estimators._labeled import labeled
@@ -21,7 +21,7 @@ from kullback.families import Independent, Poisson
 from kullback.models import HiddenMarkovModel
 
 
-class PoissonHMM(HiddenMarkovEstimator):
+class PoissonHMM(ColumnsHMM):
     """A hidden Markov model whose states emit counts: hmmlearn's `PoissonHMM`, and more.
 
     Code written for hmmlearn's class runs unchanged when only the import changes. What is new on top of it is listed at
@@ -102,11 +102,12 @@ class PoissonHMM(HiddenMarkovEstimator):
         self.lag = lag
 
     @property
-    def n_features(self) -> int:
-        """The number of columns."""
-        return int(np.shape(self.lambdas_)[1])
+    def _by_column(self) -> str:
+        return "lambdas_"
 
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
+        if first:
+            self._check_columns(X)
         check_entries(X, "poisson")
         return X
 
@@ -114,9 +115,9 @@ class PoissonHMM(HiddenMarkovEstimator):
         """Keep nothing."""
 
     def _emissions_now(self) -> Any:
-        found = np.atleast_2d(np.asarray(self.lambdas_, dtype=np.float64))
-        if len(found) != self.n_components:
-            raise ValueError(f"lambdas_ must have shape (n_components, n_features); it has {found.shape}")
+        found = self._for_each_column()
+        if not (np.isfinite(found) & (found >= 0)).all():
+            raise ValueError(f"lambdas_ must be finite and not negative; its entries are {found.tolist()}")
         return Independent(Poisson(found))
 
     def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
@@ -147,8 +148,8 @@ class PoissonHMM(HiddenMarkovEstimator):
     def _shown(self, X: np.ndarray) -> np.ndarray:
         return self._seen_by_kmeans(X)
 
-    def _emission_parameters(self) -> int:
-        return int(np.size(self.lambdas_))
+    def _emission_parameters(self) -> dict[str, int]:
+        return {"l": int(np.size(self.lambdas_))}
 
     @property
     def _random_starts(self) -> int:
