@@ -4,6 +4,7 @@ import numpy as np
 import sklearn.mixture._gaussian_mixture as theirs
 
 import kullback
+from kullback.estimators._monitor import ConvergenceMonitor as Monitor
 
 
 class GaussianMixture(kullback.GaussianMixture):
@@ -79,3 +80,9 @@ class PoissonHMM(_Hmmlearn, kullback.PoissonHMM):
 
 class MultinomialHMM(_Hmmlearn, kullback.MultinomialHMM):
     """With hmmlearn's private names."""
+
+
+class ConvergenceMonitor(Monitor):
+    """With the private name of hmmlearn's: how a line is printed."""
+
+    _template = "{iter:>10d} {log_prob:>16.8f} {delta:>+16.8f}"

@@ -2,11 +2,12 @@
 
 import types
 
-from hmmlearn import hmm
+import pytest
 
 from peers import bridges
 from peers.suites import Suite
 
+hmm = pytest.importorskip("hmmlearn.hmm")
 NAMES = ("GaussianHMM", "CategoricalHMM", "PoissonHMM", "MultinomialHMM")
 OURS = types.SimpleNamespace(**{name: getattr(bridges, name) for name in NAMES})
 

@@ -2,13 +2,14 @@
 
 import logging
 
-import hmmlearn.hmm
 import numpy as np
 import pytest
 import sklearn.mixture
 
 import kullback
 from peers.galleries import HIDDEN_MARKOV, MIXTURES, density
+
+hmm = pytest.importorskip("hmmlearn.hmm")
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +44,7 @@ def same(one, other, **tolerance):
             pytest.param(script, sklearn.mixture, marks=() if script is density else pytest.mark.slow)
             for script in MIXTURES
         ),
-        *(pytest.param(script, hmmlearn.hmm, marks=pytest.mark.slow) for script in HIDDEN_MARKOV),
+        *(pytest.param(script, hmm, marks=pytest.mark.slow) for script in HIDDEN_MARKOV),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )

@@ -66,6 +66,8 @@ class GaussianHMM(ColumnsHMM):
 
     Attributes
     ----------
+    n_features : int
+        The number of columns; it may be set before there are parameters.
     startprob_ : ndarray of shape (n_components,)
     transmat_ : ndarray of shape (n_components, n_components)
     means_ : ndarray of shape (n_components, n_features)

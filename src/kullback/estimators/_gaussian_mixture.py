@@ -35,6 +35,7 @@ class GaussianMixture(MixtureEstimator):
         `fit` stops when the average log-likelihood gains less than this, in nats per point.
     reg_covar : float
         The variance of a data point itself. It is added to the covariance of the data, once, however long the stream.
+        With 0, `fit` ends before an iteration in which a component collapses, and warns.
     max_iter : int
         The largest number of iterations of `fit`.
     n_init : int

@@ -45,6 +45,8 @@ class MultinomialHMM(ColumnsHMM):
 
     Attributes
     ----------
+    n_features : int
+        The number of columns; it may be set before there are parameters.
     startprob_ : ndarray of shape (n_components,)
     transmat_ : ndarray of shape (n_components, n_components)
     emissionprob_ : ndarray of shape (n_components, n_features)
