@@ -116,6 +116,7 @@ class ModelEstimator(BaseEstimator):
                 progress.begin(init)
                 with computing():
                     start = self.to_model() if goes_on else begin()
+                self._check_sound(start, 0.0)  # one that has collapsed already is refused
                 run = self._climb(start, step, progress, before)
                 progress.end(run.converged)
                 if best is None or run.better_than(best):
