@@ -72,6 +72,7 @@ class Suite:
             assert set(self.apart) <= set(vars(self.module))
             left = [key for key, value in vars(self.module).items() if any(value is one for one in self.theirs)]
             assert not left, f"{self.name} uses classes of its own library under these names"
+            assert np.geterr()["under"] == "ignore", f"{self.name} has changed NumPy's settings for all tests"
 
         return look
 
@@ -88,10 +89,10 @@ def _cases(node):
 
 def _second(name):
     """Load a module again, under another name in the same package."""
-    found = importlib.util.find_spec(name)
-    spec = importlib.util.spec_from_file_location(name + _SUFFIX, found.origin)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    with np.errstate():  # hmmlearn's tests change NumPy's settings when they are imported
+    with np.errstate():  # hmmlearn's tests change NumPy's settings when their package is imported
+        found = importlib.util.find_spec(name)
+        spec = importlib.util.spec_from_file_location(name + _SUFFIX, found.origin)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
         spec.loader.exec_module(module)
     return module
