@@ -13,7 +13,7 @@ AT_THE_TOP = (
 SUITE = suite(
     "test_gaussian_hmm",
     least=98,
-    quick={"test_bad_covariance_type", "test_fit_too_little_data", "test_issue_385"},
+    quick={"test_bad_covariance_type", "test_fit_too_little_data"},
     fails={
         **with_both(
             {
