@@ -12,7 +12,7 @@ from kullback import learning
 from kullback.families import Batch
 from kullback.geometry import relative_entropy
 from kullback.models import Mixture, agreeing, reduce, spread_out, unite
-from kullback.runtime import computing
+from kullback.runtime import computing, jit
 
 #: Points drawn from a mixture to stand for it, and starts of reductions besides the inputs.
 _DRAWS = 10_000
@@ -145,7 +145,7 @@ def _all_by_chance(models: list[Mixture], average: Any, chance: list[float]) -> 
     return True
 
 
-@jax.jit
+@jit
 def _both_ways(a: Any, others: Any) -> Any:
     there = jax.vmap(relative_entropy, (None, 0))(a, others)
     return there + jax.vmap(relative_entropy, (0, None))(others, a)
@@ -162,7 +162,7 @@ def _stand_in(models: list[Mixture], random: np.random.RandomState) -> int | Non
     return max(found)[1] if found else None
 
 
-@jax.jit
+@jit
 def _moved(model: Any, batch: Batch) -> Any:
     return relative_entropy(model, model.maximize(model.expected_statistics(batch)[0]))
 
@@ -179,7 +179,7 @@ def _reduced(models: list[Mixture], alpha: np.ndarray, few: int, random: np.rand
     return max(found, key=lambda model: np.nan_to_num(float(_score(model, points)), nan=-np.inf))
 
 
-@jax.jit
+@jit
 def _score(model: Any, batch: Batch) -> Any:
     return model.log_likelihood(batch).mean()
 

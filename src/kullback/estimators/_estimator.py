@@ -97,10 +97,9 @@ class Estimator(DensityMixin, ModelEstimator):
         if len(rows) == 0:
             return self
         rate = self._rate_at(step, points, rows.mass)
-        with computing():
-            model = self._begun(rows, check_random_state(self.random_state)) if first else self._current_model()
-            # a prior is what was seen before the stream: it enters once
-            model, log_likelihood = moved(model, rows, rate, getattr(self, "_prior", None) if first else None)
+        model = self._begun(rows, check_random_state(self.random_state)) if first else self._current_model()
+        # a prior is what was seen before the stream: it enters once
+        model, log_likelihood = moved(model, rows, rate, getattr(self, "_prior", None) if first else None)
         self._keep_step(model, log_likelihood, rows.mass)
         return self
 

@@ -15,7 +15,7 @@ from kullback.estimators._sequences import padded_steps
 from kullback.families import Batch
 from kullback.learning import sized_jit
 from kullback.models import HiddenMarkovModel
-from kullback.runtime import computing
+from kullback.runtime import computing, jit
 
 
 class StateForecast(NamedTuple):
@@ -209,4 +209,4 @@ def _drawn(model: Any, key: Any, length: int) -> Any:
     return model.sample_sequence(key, length)
 
 
-_draw = jax.jit(_drawn, static_argnums=2)
+_draw = jit(_drawn, static_argnums=2)

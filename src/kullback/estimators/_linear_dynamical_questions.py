@@ -14,7 +14,7 @@ from kullback.estimators._sequence_estimator import SequenceEstimator
 from kullback.families import Batch
 from kullback.learning import sized_jit
 from kullback.models import States
-from kullback.runtime import computing
+from kullback.runtime import computing, jit
 
 
 class Forecast(NamedTuple):
@@ -135,8 +135,8 @@ def _drawn(model: Any, key: Any, length: int, inputs: Any) -> Any:
     return model.sample_sequence(key, length, inputs)
 
 
-_forecast = jax.jit(_ahead, static_argnums=2)
-_draw = jax.jit(_drawn, static_argnums=2)
+_forecast = jit(_ahead, static_argnums=2)
+_draw = jit(_drawn, static_argnums=2)
 
 
 @sized_jit

@@ -9,6 +9,7 @@ import numpy as np
 from kullback.estimators._rows import CHUNK, Rows, has_features, padded
 from kullback.families import Batch, Frame
 from kullback.learning import online_em_step
+from kullback.runtime import jit
 
 
 def moved(model: Any, rows: Rows, rate: float, prior: Any = None) -> tuple[Any, float]:
@@ -28,7 +29,7 @@ def moved(model: Any, rows: Rows, rate: float, prior: Any = None) -> tuple[Any, 
     return jax.tree.map(np.asarray, found), float(report.log_likelihood)
 
 
-@jax.jit
+@jit
 def _in_own_frame(model: Any, values: Any, weight: Any, width: Any, rate: Any, prior: Any) -> tuple[Any, Any, Any]:
     """Return the model after the step, the log-likelihood before it, and whether both kept their digits."""
     frame = _frame_of(model)

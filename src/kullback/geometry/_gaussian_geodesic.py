@@ -30,6 +30,7 @@ from jax.lax.linalg import SvdAlgorithm, svd
 from jaxtyping import Array, Bool, Float
 
 from kullback.families._linalg import pairs, whitener
+from kullback.runtime import jit
 
 #: A geodesic is followed in equal pieces, each seen from its own N(0, I): rounding grows with the exponential of the
 #: length of a piece.
@@ -43,7 +44,7 @@ _ROUNDING = 1e-2
 _MISS = 1e-3
 
 
-@jax.jit
+@jit
 @functools.partial(jnp.vectorize, signature="(n),(n,n),(n),(n,n)->(n),(n,n)")
 def gaussian_exponential(mean: Array, covariance: Array, velocity: Array, speed: Array) -> tuple[Array, Array]:
     """Follow the geodesic from N(μ, Σ), where they change with this velocity and speed; return them at its end."""
@@ -53,7 +54,7 @@ def gaussian_exponential(mean: Array, covariance: Array, velocity: Array, speed:
     return mean + low @ m, factor @ factor.T
 
 
-@jax.jit
+@jit
 @functools.partial(jnp.vectorize, signature="(n),(n,n),(n),(n,n)->(n),(n,n),()")
 def gaussian_logarithm(p_mean: Array, p_covariance: Array, q_mean: Array, q_covariance: Array) -> tuple[Array, ...]:
     """Return the velocity of the mean and the speed of the covariance on the geodesic from p to q, if it was found.
@@ -69,7 +70,7 @@ def gaussian_logarithm(p_mean: Array, p_covariance: Array, q_mean: Array, q_cova
     return low @ x, low @ b @ low.T, found & (miss < _MISS**2)
 
 
-@jax.jit
+@jit
 @functools.partial(jnp.vectorize, signature="(n),(n,n),(n),(n,n)->(),()")
 def gaussian_square(p_mean: Array, p_covariance: Array, q_mean: Array, q_covariance: Array) -> tuple[Array, Array]:
     """Return the square of the distance from p to q, and whether it was found."""

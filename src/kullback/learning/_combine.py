@@ -4,10 +4,10 @@ import functools
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-import jax
 import numpy as np
 
 from kullback.families import ClosedFormModel, Extent
+from kullback.runtime import jit
 
 Model = TypeVar("Model", bound=ClosedFormModel)
 
@@ -45,7 +45,7 @@ def combine(
     return _nearest(tuple(lined_up), tuple(extents), alpha)
 
 
-@jax.jit
+@jit
 def _nearest(models: tuple[Any, ...], like: tuple[Extent, ...], alpha: Any) -> Any:
     own = [model.own_statistics(one.scale(a)) for model, one, a in zip(models, like, alpha, strict=True)]
     return models[0].maximize(functools.reduce(lambda merged, one: merged.merge(one), own))

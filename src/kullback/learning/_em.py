@@ -8,6 +8,7 @@ import jax
 from kullback.families import Batch, ClosedFormModel
 from kullback.learning._report import Report, report
 from kullback.learning._sized import sized_jit
+from kullback.runtime import jit
 
 Model = TypeVar("Model", bound=ClosedFormModel)
 
@@ -58,13 +59,13 @@ def expected(model: Any, batch: Batch) -> Any:
     return model.expected_statistics(batch)[0]
 
 
-@jax.jit
+@jit
 def merged(one: Any, other: Any) -> Any:
     """Put the statistics of two sets of data together."""
     return one.merge(other)
 
 
-@jax.jit
+@jit
 def nearest(model: Any, statistics: Any, prior: Any = None) -> tuple[Any, Report]:
     """M-step: the model with these statistics."""
     return model.maximize(statistics, prior), report(statistics)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 
 from kullback.families import Batch, Coordinates, Extent
 from kullback.learning._report import Report, report
+from kullback.runtime import jit
 
 Model = TypeVar("Model", bound=Any)
 
@@ -39,4 +40,4 @@ def _natural_step(model: Any, batch: Batch, rate: Any, coordinates: Coordinates)
     return model.at(coordinates, here - rate * jnp.linalg.solve(fisher, gradient)), report(data)
 
 
-_step = jax.jit(_natural_step, static_argnames="coordinates")
+_step = jit(_natural_step, static_argnames="coordinates")

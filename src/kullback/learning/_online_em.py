@@ -4,12 +4,12 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-import jax
 import jax.numpy as jnp
 
 from kullback.families import Batch, ClosedFormModel, Extent
 from kullback.learning._em import gathered, merged
 from kullback.learning._report import Report, report
+from kullback.runtime import jit
 
 Model = TypeVar("Model", bound=ClosedFormModel)
 
@@ -32,7 +32,7 @@ def online_em_step(
     return moved, None, seen
 
 
-@jax.jit
+@jit
 def _step(model: Any, batch: Batch, rate: Any, prior: Any, carry: Any) -> tuple[Any, Any, Report]:
     data, carried = model.expected_statistics(batch, carry)
     inertia = model.own_statistics(batch.extent.after(carry))
@@ -40,12 +40,12 @@ def _step(model: Any, batch: Batch, rate: Any, prior: Any, carry: Any) -> tuple[
     return moved, carried, seen
 
 
-@jax.jit
+@jit
 def _inertia(model: Any, batch: Batch) -> Any:
     return model.own_statistics(batch.extent)
 
 
-@jax.jit
+@jit
 def _towards(model: Any, inertia: Any, data: Any, rate: Any, prior: Any) -> tuple[Any, Report]:
     return model.maximize(inertia.scale(1 - rate).merge(data.scale(rate)), prior), report(data)
 
@@ -91,7 +91,7 @@ def online_em(
     return (center if average else model), history
 
 
-@jax.jit
+@jit
 def _between(first: Any, second: Any, like: Extent, part: Any) -> Any:
     """Return the model nearest to both, with weights 1 − part and part."""
     return first.maximize(first.own_statistics(like.scale(1 - part)).merge(second.own_statistics(like.scale(part))))

@@ -2,10 +2,9 @@
 
 from typing import Any, TypeVar
 
-import jax
-
 from kullback.families import Batch, ClosedFormModel
 from kullback.learning._report import Report, report
+from kullback.runtime import jit
 
 Model = TypeVar("Model", bound=ClosedFormModel)
 
@@ -33,4 +32,4 @@ def _sampled(model: Any, batch: Batch, rate: Any, key: Any, draws: int) -> tuple
     return model.maximize(inertia.scale(1 - rate).merge(data.scale(rate))), report(data)
 
 
-_step = jax.jit(_sampled, static_argnames="draws")
+_step = jit(_sampled, static_argnames="draws")

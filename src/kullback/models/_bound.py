@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from kullback.models._mixture import Mixture
 from kullback.models._reduction import divergences
+from kullback.runtime import jit
 
 
 def variational_bound(p: Mixture, q: Mixture, steps: int = 100) -> Float[Array, ""]:
@@ -43,4 +44,4 @@ def _least(left: Any, right: Any, table: Any, steps: int) -> Array:
     return jnp.sum(cost - entr(phi))
 
 
-_bound = jax.jit(_least, static_argnames="steps")
+_bound = jit(_least, static_argnames="steps")

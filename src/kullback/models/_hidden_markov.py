@@ -22,6 +22,7 @@ from kullback.models._row_blocks import each_row, swept, without_time
 from kullback.models._state_matching import as_matrices, matching
 from kullback.models._state_paths import drawn, drawn_given, most_probable
 from kullback.models._state_usage import stationary, usage, usage_until_the_end
+from kullback.runtime import jit
 
 _PARAMETERS = ("initial", "transitions", "emissions")
 
@@ -337,7 +338,7 @@ class HiddenMarkovModel(ClosedFormModel):
         return eqx.tree_at(lambda m: m.emissions, ordered, turned)
 
 
-@jax.jit
+@jit
 def _described(model: HiddenMarkovModel) -> tuple[Float[Array, "k j"], Float[Array, " k"]]:
     """Return where each state leads, and the share of each in the steps of sequences."""
     used = model.own_statistics(Extent.of_lengths(100)).emissions.mass

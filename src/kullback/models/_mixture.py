@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Num
 from kullback.families import Batch, ClosedFormModel, Coordinates, Extent, Numeric, Statistics, by_blocks
 from kullback.families import Categorical as Label
 from kullback.geometry import relative_entropy
+from kullback.runtime import jit
 
 
 class MixtureStatistics(Statistics):
@@ -195,7 +196,7 @@ class Mixture(ClosedFormModel):
         return eqx.tree_at(lambda m: m.components, ordered, turned)
 
 
-@jax.jit
+@jit
 def distances(references: Any, components: Any) -> Float[Array, "references components"]:
     """Return the divergence of each pair, in both directions together, where what they hide is lined up."""
 
@@ -206,7 +207,7 @@ def distances(references: Any, components: Any) -> Float[Array, "references comp
     return jax.vmap(jax.vmap(both_ways, (None, 0)), (0, None))(references, components)
 
 
-@jax.jit
+@jit
 def turned_to(components: Any, references: Any) -> Any:
     return jax.vmap(lambda b, a: b.aligned_to(a))(components, references)
 

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 from kullback.families import Extent
 from kullback.geometry import relative_entropy
 from kullback.models._mixture import Mixture
+from kullback.runtime import jit
 
 
 def unite(mixtures: Sequence[Mixture], weights: Any) -> Mixture:
@@ -47,14 +48,14 @@ def reduce(mixture: Mixture, start: Any, steps: int = 100) -> Mixture:
     return tied
 
 
-@jax.jit
+@jit
 def divergences(components: Any, goals: Any) -> Float[Array, "many few"]:
     """Return D(p_i, q_j) for all pairs; one that is not a number is as bad as can be."""
     table = jax.vmap(jax.vmap(relative_entropy, (None, 0)), (0, None))(components, goals)
     return jnp.where(jnp.isnan(table), jnp.inf, table)
 
 
-@jax.jit
+@jit
 def _centers(components: Any, shares: Array, assignment: Array, goals: Any) -> tuple[Any, Array]:
     """Return the members nearest to what was assigned to each of the goals, and their masses."""
     few = jax.tree.leaves(goals)[0].shape[0]

@@ -4,7 +4,6 @@ import copy
 import functools
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -14,7 +13,7 @@ from kullback.estimators._sequences import check_lengths
 from kullback.families import Batch, Steps
 from kullback.report._columns import Column, columns_of
 from kullback.report._text import clean, number
-from kullback.runtime import computing
+from kullback.runtime import computing, jit
 
 
 class Subject:
@@ -173,7 +172,7 @@ class Subject:
         return np.asarray(self.estimator.predict(self.X, *given))
 
 
-@jax.jit
+@jit
 def _log_likelihood(model: Any, batch: Batch) -> Any:
     return jnp.asarray(model.log_likelihood(batch))
 

@@ -1,8 +1,11 @@
 """How kullback uses JAX: under which settings it computes, and what it keeps compiled.
 
-`computing` is the front door: every public method that computes enters it, whatever the user's settings are.
+`computing` is the front door: every public method that computes enters it, whatever the user's settings are. Functions
+of modules are compiled by `jit` and `quick_jit`, which keep a bounded number of them.
 """
 
 from kullback.runtime._computing import computing
+from kullback.runtime._kept import jit
+from kullback.runtime._quick import quick_jit
 
-__all__ = ["computing"]
+__all__ = ["computing", "jit", "quick_jit"]

@@ -1,6 +1,7 @@
 """The settings under which kullback computes: its own, not those that the user's program has for its other parts."""
 
 import contextlib
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,17 +9,21 @@ import jax
 import numpy as np
 
 from kullback.runtime._fork import check_not_forked
+from kullback.runtime._kept import kept
 
 #: Settings of JAX that change what our own functions may do, the value they are written for, and how to get it. NaN
 #: stands for missing entries, and −inf for what has probability zero.
-_OURS: tuple[tuple[str, Any, Any], ...] = (
-    ("jax_numpy_rank_promotion", "allow", jax.numpy_rank_promotion),
-    ("jax_numpy_dtype_promotion", "standard", jax.numpy_dtype_promotion),
-    ("jax_default_matmul_precision", None, jax.default_matmul_precision),
-    ("jax_debug_nans", False, jax.debug_nans),
-    ("jax_debug_infs", False, jax.debug_infs),
-)
-_GUARDS = ("jax_transfer_guard_host_to_device", "jax_transfer_guard_device_to_host")
+_OURS: dict[str, tuple[Any, Any]] = {
+    "jax_numpy_rank_promotion": ("allow", jax.numpy_rank_promotion),
+    "jax_numpy_dtype_promotion": ("standard", jax.numpy_dtype_promotion),
+    "jax_default_matmul_precision": (None, jax.default_matmul_precision),
+    "jax_debug_nans": (False, jax.debug_nans),
+    "jax_debug_infs": (False, jax.debug_infs),
+    "jax_transfer_guard_host_to_device": (None, lambda _: jax.transfer_guard_host_to_device("allow")),
+    "jax_transfer_guard_device_to_host": (None, lambda _: jax.transfer_guard_device_to_host("allow")),
+}
+_settings = operator.attrgetter(*_OURS)
+_good = tuple(value for value, _ in _OURS.values())
 
 
 @contextlib.contextmanager
@@ -35,21 +40,31 @@ def computing() -> Iterator[None]:
     float64
     """
     check_not_forked()
-    with contextlib.ExitStack() as settings:
-        settings.enter_context(jax.enable_x64(True))
-        for name, value, setting in _OURS:
-            if getattr(jax.config, name) != value:
-                settings.enter_context(setting(value))
-        if any(getattr(jax.config, name) not in (None, "allow") for name in _GUARDS):
-            settings.enter_context(jax.transfer_guard("allow"))
-        if "raise" in np.geterr().values():
-            settings.enter_context(np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"))
-        if not jax.core.trace_ctx.is_top_level():
-            settings.enter_context(jax.core.eval_context())
-        try:
-            yield
-        except jax.errors.TracerArrayConversionError:
-            raise ValueError(
-                "An argument is being traced by JAX, and this computes with numbers: "
-                "call it outside of jit, vmap and grad."
-            ) from None
+    kept.bound()
+    try:
+        with jax.enable_x64(True):
+            if _nothing_else():
+                yield
+            else:
+                with contextlib.ExitStack() as settings:
+                    _enter(settings)
+                    yield
+    except jax.errors.TracerArrayConversionError:
+        raise ValueError(
+            "An argument is being traced by JAX, and this computes with numbers: call it outside of jit, vmap and grad."
+        ) from None
+
+
+def _nothing_else() -> bool:
+    """Whether 64 bits are all that is needed. It is asked at every step of a stream, so it is quick."""
+    return _settings(jax.config) == _good and "raise" not in np.geterr().values() and jax.core.trace_ctx.is_top_level()
+
+
+def _enter(settings: contextlib.ExitStack) -> None:
+    for found, (value, setting) in zip(_settings(jax.config), _OURS.values(), strict=True):
+        if found != value:
+            settings.enter_context(setting(value))
+    if "raise" in np.geterr().values():
+        settings.enter_context(np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"))
+    if not jax.core.trace_ctx.is_top_level():
+        settings.enter_context(jax.core.eval_context())

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult
 from tqdm.auto import tqdm
 
-from kullback.runtime import computing
+from kullback.runtime import computing, quick_jit
 from kullback.search._binary_archive import Archive
 from kullback.search._binary_learning import Learning
 from kullback.search._binary_markov import MarkovSpins
 from kullback.search._binary_method import BinaryMethod
-from kullback.search._engine import IN_A_HURRY
 from kullback.search._restarts import Run, doubled
 from kullback.search._result import History, called_off, disputed, made_result
 from kullback.search._stopping import CONVERGED, FAILURES, SENTENCES, is_level
@@ -227,12 +226,12 @@ def _population(search: BinaryMethod, state: Any) -> Population:
     return np.asarray(points), state, np.asarray(spread)
 
 
-@jax.jit(compiler_options=IN_A_HURRY)
+@quick_jit
 def _told(search: BinaryMethod, state: Any, points: Any, values: Any) -> Any:
     return search.tell(state, points, values)
 
 
-@jax.jit(compiler_options=IN_A_HURRY)
+@quick_jit
 def _asked(search: BinaryMethod, state: Any) -> Any:
     points, state = search.ask(state)
     return points, state, search.spread(state)

@@ -9,18 +9,11 @@ from jaxtyping import Array
 from numpy.typing import NDArray
 
 from kullback.families import DiagonalGaussian, Gaussian
-from kullback.runtime import computing
+from kullback.runtime import computing, jit, quick_jit
 from kullback.search._integers import Stretch
 from kullback.search._method import Method
 
-#: With few numbers little is won by what XLA could do in ten times as long.
-IN_A_HURRY = {
-    "xla_backend_optimization_level": 0,
-    "xla_llvm_disable_expensive_passes": True,
-    "xla_cpu_use_fusion_emitters": False,
-    "xla_cpu_parallel_codegen_split_count": 1,
-}
-#: So many numbers in a matrix and a population are few.
+#: So many numbers in a matrix and a population are few: little is won by what XLA could do in ten times as long.
 FEW = 10_000
 
 
@@ -109,8 +102,8 @@ def _distribution(search: Method, leaves: tuple[Array, ...]) -> Any:
     return search.distribution(_unpacked(search, leaves))
 
 
-_QUICK = {function: jax.jit(function, compiler_options=IN_A_HURRY) for function in (_begin, _advance, _distribution)}
-_WELL = {function: jax.jit(function) for function in _QUICK}
+_QUICK = {function: quick_jit(function) for function in (_begin, _advance, _distribution)}
+_WELL = {function: jit(function) for function in _QUICK}
 
 
 def _compiled(function: Callable[..., Any], search: Method) -> Callable[..., Any]:

@@ -11,8 +11,7 @@ from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
 from kullback.families import Ising, Numeric
-from kullback.runtime import computing
-from kullback.search._engine import IN_A_HURRY
+from kullback.runtime import computing, quick_jit
 from kullback.search._gibbs import gibbs_sweeps, pair_statistics, spin_groups
 
 #: How many spins are summed over.
@@ -70,7 +69,7 @@ def spin_distribution(natural: NDArray[np.float64], n: int, pairs: NDArray[np.in
     return Ising(biases, couplings, listed) if n <= SUMMED else MarkovField(biases, couplings, listed)
 
 
-@partial(jax.jit, static_argnames="shape", compiler_options=IN_A_HURRY)
+@partial(quick_jit, static_argnames="shape")
 def _cooled(key: Array, natural: Array, pairs: Array, groups: Array, shape: tuple[int, int]) -> Array:
     """Return chains that began anywhere, after sweeps at temperatures that fall to 1."""
     first, rest = jax.random.split(key)

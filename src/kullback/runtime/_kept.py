@@ -1,0 +1,65 @@
+"""What is kept compiled: every shape of data needs functions of its own, and a service may meet any number of them."""
+
+import collections
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import jax
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: So many compiled functions are kept, of 1 to 3 MB each; beyond it, those that were made for the most shapes are
+#: dropped until a half is left.
+MOST = 128
+
+
+class _Kept:
+    """How many shapes each of our functions was compiled for since it was last cleared."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._shapes: collections.Counter[Any] = collections.Counter()
+
+    def __len__(self) -> int:
+        return self._shapes.total()
+
+    def add(self, function: Any) -> None:
+        """Count one more shape."""
+        with self._lock:
+            self._shapes[function] += 1
+
+    def bound(self) -> None:
+        """Drop what was compiled for the most shapes when there is too much."""
+        if len(self._shapes) and self._shapes.total() > MOST:
+            for function in self._taken():
+                function.clear_cache()
+
+    def _taken(self) -> list[Any]:
+        """Stop counting, and return, the functions with the most shapes."""
+        taken = []
+        with self._lock:
+            left = self._shapes.total()
+            for function, shapes in self._shapes.most_common():
+                if left <= MOST // 2:
+                    break
+                del self._shapes[function]
+                taken.append(function)
+                left -= shapes
+        return taken
+
+
+kept = _Kept()
+
+
+def jit(function: Function, **options: Any) -> Function:
+    """Compile a function of a module as `jax.jit` does; of all that are compiled so, a bounded number is kept."""
+
+    @functools.wraps(function)
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        kept.add(compiled)  # Python comes by here once for every shape
+        return function(*args, **kwargs)
+
+    compiled = jax.jit(traced, **options)
+    return cast(Function, compiled)
