@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from kullback.cli._docstring import described
+from kullback.estimators.constraints import Interval, StrOptions
 
 #: Parameters that mean nothing here: the command has its own progress and its own way to go on, two are accepted for
 #: the sake of other libraries, and what is fixed would have to be set as an attribute_ before.

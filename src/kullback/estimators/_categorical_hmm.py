@@ -4,7 +4,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from kullback.estimators._columns import category_features, count_categories, whole
 from kullback.estimators._hidden_markov import (
@@ -20,6 +19,7 @@ from kullback.estimators._hmm_priors import CategoricalPrior
 from kullback.estimators._hmm_starts import RANDOM_STARTS, StateStart
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
+from kullback.estimators.constraints import Interval
 from kullback.families import Categorical, Independent
 from kullback.models import HiddenMarkovModel
 

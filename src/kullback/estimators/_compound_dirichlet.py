@@ -4,7 +4,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from kullback import models
@@ -12,6 +11,7 @@ from kullback.estimators._columns import check_rows
 from kullback.estimators._estimator import Estimator
 from kullback.estimators._model_estimator import check_kind
 from kullback.estimators._rows import Rows
+from kullback.estimators.constraints import Interval
 
 
 class CompoundDirichlet(Estimator):

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kullback.estimators._count import checked_count
 from kullback.estimators._model_estimator import ModelEstimator, all_or_nothing
@@ -19,6 +19,7 @@ from kullback.estimators._progress import Progress
 from kullback.estimators._rows import Rows
 from kullback.estimators._sound import check_scale, check_total
 from kullback.estimators._stream import check_stream, enough_to_start
+from kullback.estimators.constraints import check_sample_weight
 from kullback.families import Batch
 from kullback.learning import em_step, sized_jit
 from kullback.runtime import computing
@@ -205,7 +206,7 @@ class Estimator(DensityMixin, ModelEstimator):
             )
         weight = None
         if sample_weight is not None and len(table) > 0:
-            weight = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
+            weight = check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight is all zero: there is nothing to learn from.")
             check_total(weight)

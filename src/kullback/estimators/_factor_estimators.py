@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from kullback import models
 from kullback.estimators._estimator import Estimator
 from kullback.estimators._model_estimator import check_kind
 from kullback.estimators._rows import Rows
+from kullback.estimators.constraints import Interval
 from kullback.families import Batch
 from kullback.learning import sized_jit
 from kullback.runtime import computing

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import jax
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from kullback.estimators._columns import (
     Shape,
@@ -24,6 +23,7 @@ from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarko
 from kullback.estimators._hmm_starts import RANDOM_STARTS, StateStart
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
+from kullback.estimators.constraints import Interval
 from kullback.families import (
     Bernoulli,
     Beta,

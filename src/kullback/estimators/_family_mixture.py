@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import jax
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from kullback._limits import MOST_CATEGORIES
 from kullback.estimators._columns import (
@@ -24,6 +23,7 @@ from kullback.estimators._columns import (
 from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureEstimator, normalized
 from kullback.estimators._model_estimator import check_kind
 from kullback.estimators._rows import Rows
+from kullback.estimators.constraints import Interval
 from kullback.models import Mixture as MixtureModel
 
 #: What `n_categories` may be.

@@ -4,7 +4,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from kullback.estimators._hidden_markov import (
     HMM_CONSTRAINTS,
@@ -18,6 +17,7 @@ from kullback.estimators._hmm_columns import ColumnsHMM
 from kullback.estimators._hmm_priors import GaussianPrior
 from kullback.estimators._hmm_starts import StateStart
 from kullback.estimators._sequences import Sequences
+from kullback.estimators.constraints import Interval, StrOptions
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.models import HiddenMarkovModel
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import equinox as eqx
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from kullback.estimators._mixture_estimator import (
     MIXTURE_CONSTRAINTS,
@@ -18,6 +17,7 @@ from kullback.estimators._mixture_estimator import (
 from kullback.estimators._model_estimator import check_kind
 from kullback.estimators._rows import Rows
 from kullback.estimators._sound import COLLAPSED
+from kullback.estimators.constraints import Interval, StrOptions
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.models import Mixture
 

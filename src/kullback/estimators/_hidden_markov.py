@@ -5,7 +5,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from kullback.estimators._hidden_markov_questions import HiddenMarkovQuestions
 from kullback.estimators._hmm_notes import note_few, note_overwritten
@@ -14,6 +13,7 @@ from kullback.estimators._hmm_starts import ClusterStart, RandomStart, StateStar
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._monitor import ConvergenceMonitor
 from kullback.estimators._sequences import Sequences
+from kullback.estimators.constraints import Interval, StrOptions
 from kullback.families import Independent
 from kullback.models import HiddenMarkovModel
 

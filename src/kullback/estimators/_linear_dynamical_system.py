@@ -4,12 +4,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from kullback.estimators._linear_dynamical_questions import LinearDynamicalQuestions
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._sequences import Sequences
 from kullback.estimators._system_start import started_system
+from kullback.estimators.constraints import Interval
 from kullback.models import LinearDynamicalSystem as Model
 from kullback.models import States
 from kullback.models._linear_parameters import PARAMETERS

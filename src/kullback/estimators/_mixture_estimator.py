@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import jax
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kullback.estimators._estimator import Estimator
 from kullback.estimators._rows import Rows
 from kullback.estimators._start import Labels, started
+from kullback.estimators.constraints import Interval, StrOptions
 from kullback.families import Batch
 from kullback.learning import sized_jit
 from kullback.models import Mixture

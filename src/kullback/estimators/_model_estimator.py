@@ -18,6 +18,7 @@ from kullback.estimators._learning_curve import extended
 from kullback.estimators._progress import Progress
 from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE, Collapse, check_sound
 from kullback.estimators._watch import Nobody, Watch
+from kullback.estimators.constraints import validate_parameter_constraints
 from kullback.learning import decaying_rate
 from kullback.runtime import computing
 
@@ -251,6 +252,10 @@ class ModelEstimator(BaseEstimator):
     def _settings(self) -> list[Any]:
         """Return the parameters as they are now; holding them keeps another value from taking their place."""
         return [value for name, value in sorted(vars(self).items()) if name[0] != "_" and name[-1] != "_"]
+
+    def _validate_params(self) -> None:
+        """Check the constructor's parameters, as scikit-learn does."""
+        validate_parameter_constraints(self._parameter_constraints, self.get_params(deep=False), type(self).__name__)
 
     def _validate_once(self) -> None:
         """Check the parameters if they are not those that were checked last."""

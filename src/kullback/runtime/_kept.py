@@ -1,6 +1,7 @@
 """What is kept compiled: every shape of data needs functions of its own, and a service may meet any number of them."""
 
 import collections
+import ctypes
 import functools
 import threading
 from collections.abc import Callable
@@ -21,36 +22,55 @@ class _Kept:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._shapes: collections.Counter[Any] = collections.Counter()
+        self._total = 0
 
     def __len__(self) -> int:
-        return self._shapes.total()
+        return self._total
 
     def add(self, function: Any) -> None:
         """Count one more shape."""
         with self._lock:
             self._shapes[function] += 1
+            self._total += 1
 
     def bound(self) -> None:
         """Drop what was compiled for the most shapes when there is too much."""
-        if len(self._shapes) and self._shapes.total() > MOST:
+        if self._total > MOST:
             for function in self._taken():
                 function.clear_cache()
+            _give_back()
 
     def _taken(self) -> list[Any]:
         """Stop counting, and return, the functions with the most shapes."""
         taken = []
         with self._lock:
-            left = self._shapes.total()
             for function, shapes in self._shapes.most_common():
-                if left <= MOST // 2:
+                if self._total <= MOST // 2:
                     break
                 del self._shapes[function]
                 taken.append(function)
-                left -= shapes
+                self._total -= shapes
         return taken
 
 
 kept = _Kept()
+
+
+@functools.cache
+def _allocator() -> Any:
+    """Return the C library where it can give memory back when it is told to, as glibc does; otherwise None."""
+    try:
+        library = ctypes.CDLL(None)
+        library.malloc_trim.argtypes = [ctypes.c_size_t]
+    except (AttributeError, OSError, TypeError):
+        return None
+    return library
+
+
+def _give_back() -> None:
+    """Hand memory that is free back to the system: glibc keeps it, in pieces that fit nothing that comes later."""
+    if _allocator() is not None:
+        _allocator().malloc_trim(0)
 
 
 def jit(function: Function, **options: Any) -> Function:
