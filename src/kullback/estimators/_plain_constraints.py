@@ -63,7 +63,7 @@ def _satisfies(value: Any, allowed: Any) -> bool:
         case None:
             return value is None
         case "array-like":
-            return not isinstance(value, str | bytes) and (hasattr(value, "__len__") or hasattr(value, "__array__"))
+            return not np.isscalar(value) and any(hasattr(value, name) for name in ("__len__", "shape", "__array__"))
         case "boolean":
             return isinstance(value, bool | np.bool_)
         case "verbose":
