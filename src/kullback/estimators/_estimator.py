@@ -1,6 +1,7 @@
 """Estimators of tables of independent rows: fit in batch, online or from a stream; score, sample, impute."""
 
 import abc
+import functools
 import importlib
 import math
 from collections.abc import Callable, Iterable
@@ -22,7 +23,7 @@ from kullback.estimators._stream import check_stream, enough_to_start
 from kullback.estimators.constraints import check_sample_weight
 from kullback.families import Batch
 from kullback.learning import em_step, sized_jit
-from kullback.runtime import computing
+from kullback.runtime import computing, jit
 
 
 class Estimator(DensityMixin, ModelEstimator):
@@ -159,7 +160,7 @@ class Estimator(DensityMixin, ModelEstimator):
 
     def sample(self, n_samples: int = 1) -> Any:
         """Draw points from the fitted model."""
-        return self._draw(n_samples, lambda model, key, size: model.sample(key, (size,)))
+        return self._draw(n_samples, _sample)
 
     def impute(self, X: Any, random_state: Any = None) -> np.ndarray:
         """Draw the missing entries of X given the rest; what is there stays as it is."""
@@ -271,6 +272,11 @@ def _at_least_one(n_samples: Any) -> int:
 
 def _components(model: Any) -> Any:
     return getattr(model, "components", model)
+
+
+@functools.partial(jit, static_argnums=2)
+def _sample(model: Any, key: Any, size: int) -> Any:
+    return model.sample(key, (size,))
 
 
 @sized_jit

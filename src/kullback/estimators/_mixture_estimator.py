@@ -1,6 +1,7 @@
 """What every mixture behind scikit-learn's door does."""
 
 import abc
+import functools
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -16,6 +17,7 @@ from kullback.estimators.constraints import Interval, StrOptions
 from kullback.families import Batch
 from kullback.learning import sized_jit
 from kullback.models import Mixture
+from kullback.runtime import jit
 
 MIXTURE_CONSTRAINTS: dict[str, list[Any]] = {
     "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -70,7 +72,7 @@ class MixtureEstimator(Estimator):
 
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draw points and the components they come from, one component after the other."""
-        labels, points = self._draw(n_samples, lambda model, key, size: model.sample_joint(key, (size,)))
+        labels, points = self._draw(n_samples, _sample_joint)
         order = np.argsort(labels, kind="stable")
         return points[order], labels[order]
 
@@ -107,6 +109,11 @@ def normalized(weights: np.ndarray) -> np.ndarray:
     """Return weights that sum to 1; those that do so already keep every bit."""
     total = weights.sum()
     return weights if abs(total - 1) < 1e-12 else weights / total
+
+
+@functools.partial(jit, static_argnums=2)
+def _sample_joint(model: Any, key: Any, size: int) -> Any:
+    return model.sample_joint(key, (size,))
 
 
 @sized_jit

@@ -65,7 +65,7 @@ def merged(one: Any, other: Any) -> Any:
     return one.merge(other)
 
 
-@jit
+@sized_jit
 def nearest(model: Any, statistics: Any, prior: Any = None) -> tuple[Any, Report]:
     """M-step: the model with these statistics."""
     return model.maximize(statistics, prior), report(statistics)

@@ -14,6 +14,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: So many compiled functions are kept, of 1 to 3 MB each; beyond it, those that were made for the most shapes are
 #: dropped until a half is left.
 MOST = 128
+#: What JAX itself keeps of each, and has no bound for, is small: after so many everything is dropped.
+MOST_TRACES = 1024
 
 
 class _Kept:
@@ -23,6 +25,7 @@ class _Kept:
         self._lock = threading.Lock()
         self._shapes: collections.Counter[Any] = collections.Counter()
         self._total = 0
+        self._traces = 0
 
     def __len__(self) -> int:
         return self._total
@@ -32,20 +35,26 @@ class _Kept:
         with self._lock:
             self._shapes[function] += 1
             self._total += 1
+            self._traces += 1
 
     def bound(self) -> None:
         """Drop what was compiled for the most shapes when there is too much."""
-        if self._total > MOST:
-            for function in self._taken():
-                function.clear_cache()
-            _give_back()
+        if self._total <= MOST or not jax.core.trace_ctx.is_top_level():
+            return
+        everything = self._traces > MOST_TRACES
+        for function in self._taken(0 if everything else MOST // 2):
+            function.clear_cache()
+        if everything:
+            jax.clear_caches()
+        _give_back()
 
-    def _taken(self) -> list[Any]:
-        """Stop counting, and return, the functions with the most shapes."""
+    def _taken(self, few: int) -> list[Any]:
+        """Stop counting, and return, the functions with the most shapes, so that few are left."""
         taken = []
         with self._lock:
+            self._traces = self._traces if few else 0
             for function, shapes in self._shapes.most_common():
-                if self._total <= MOST // 2:
+                if self._total <= few:
                     break
                 del self._shapes[function]
                 taken.append(function)
