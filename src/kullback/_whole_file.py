@@ -1,11 +1,13 @@
 """Files that are whole, or not there."""
 
+import contextlib
 import glob
 import os
 import time
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from kullback._file_lock import locked
 
@@ -13,28 +15,63 @@ from kullback._file_lock import locked
 _STALE = 3600.0
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write to a temporary file beside the goal, flush, then rename: a crash leaves the old file or the new one.
+def check_goal(path: Path) -> None:
+    """Raise unless a file can be written here: before the work whose result it will hold."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is not a directory: there is no place for {path.name}.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a directory: give the name of a file.")
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is not a regular file: give the name of one.")
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"{path.parent} may not be written to: there is no place for {path.name}.")
 
-    An error names the goal. The temporary is locked until it has its name, so that nobody takes it for one left behind.
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let errors of the operating system name this file, and not the temporary one that stands for it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file beside the goal; at the end flush it and rename it.
+
+    A crash, or an error inside, leaves the old file or none. The temporary is locked until it has its name, so that
+    nobody takes it for one left behind.
     """
     temporary: Path | None = None
     try:
-        temporary, file = _temporary(path)
-        with file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-            if os.name == "posix":
-                os.replace(temporary, path)
+        with naming(path):
+            temporary, file = _temporary(path)
+        try:
+            yield file
+            with naming(path):
+                file.flush()
+                os.fsync(file.fileno())
+                if os.name == "posix":
+                    os.replace(temporary, path)
+        finally:
+            with naming(path):
+                file.close()
         if os.name != "posix":  # where an open file keeps its name
-            os.replace(temporary, path)
-    except BaseException as error:
+            with naming(path):
+                os.replace(temporary, path)
+    except BaseException:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno is not None:
-            raise OSError(error.errno, error.strerror, str(path)) from None
         raise
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    with whole_file(path) as file, naming(path):
+        file.write(content)
 
 
 def _temporary(path: Path) -> tuple[Path, Any]:

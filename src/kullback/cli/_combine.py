@@ -21,9 +21,11 @@ def combine(
 ) -> None:
     """Make one model of several fitted apart, without their data."""
     from kullback import estimators
+    from kullback._whole_file import check_goal
     from kullback.cli._held import Held
-    from kullback.cli._say import said_warnings
+    from kullback.cli._say import answer, said_warnings
 
+    check_goal(save)
     held = [Held.load(path) for path in models]
     for path, other in zip(models, held, strict=True):
         for what, mine, theirs in (("columns", held[0].names, other.names), ("words", held[0].codes, other.codes)):
@@ -40,4 +42,4 @@ def combine(
     together.source_ = {"names": held[0].names, "codes": held[0].codes}
     together.save(save)
     if not quiet:
-        print(f"{held[0].kind} of {len(held)} models, {together.n_points_seen_:,.0f} points: {save}")
+        answer(f"{held[0].kind} of {len(held)} models, {together.n_points_seen_:,.0f} points: {save}")

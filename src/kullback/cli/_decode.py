@@ -23,6 +23,7 @@ def decode(
     from kullback.cli._held import Held
     from kullback.cli._table import Table
 
+    table = Table(output, as_json)
     held = Held.load(model)
     smooths = hasattr(held.estimator, "smooth")
     if not smooths:
@@ -35,5 +36,5 @@ def decode(
         columns |= {f"state_{h}_sd": spread[:, h] for h in range(mean.shape[1])}
     else:
         columns = {"state": held.estimator.decode(piece.X, **piece.known)[1]}
-    with Table(output, as_json) as table:
+    with table:
         table.write(columns)

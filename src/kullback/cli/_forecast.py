@@ -30,6 +30,7 @@ def forecast(
     from kullback.cli._held import Held
     from kullback.cli._table import Table
 
+    table = Table(output, as_json)
     held = Held.load(model)
     held.need("forecast", "forecast", "models of series, hidden Markov models and linear dynamical systems")
     piece = held.all_rows(data, header=header, format=format).last
@@ -48,5 +49,5 @@ def forecast(
             names = [f"{names[0]}={word}" for word in words]
         columns |= {name: found.mean[:, place] for place, name in enumerate(names)}
         columns |= {f"state_{h}": found.states[:, h] for h in range(found.states.shape[1])}
-    with Table(output, as_json) as table:
+    with table:
         table.write(columns)

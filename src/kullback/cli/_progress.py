@@ -1,10 +1,11 @@
 """How far a fit has come: a line that moves on a terminal, plain lines in a pipe, or JSON."""
 
-import json
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
+
+from kullback.cli._json import json_line
 
 #: Seconds between lines.
 _TERMINAL, _PIPE = 0.2, 5.0
@@ -47,7 +48,7 @@ class Progress:
 
 def write_json(what: dict[str, Any]) -> None:
     """Write one object as a line on standard output."""
-    print(json.dumps(what, ensure_ascii=False), flush=True)
+    print(json_line(what), flush=True)
 
 
 def _clock(seconds: float) -> str:

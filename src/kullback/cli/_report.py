@@ -25,10 +25,13 @@ def report(
     """Write one page that tells what a model has learned."""
     import numpy as np
 
+    from kullback._whole_file import check_goal
     from kullback.cli._held import Held
-    from kullback.cli._say import said_warnings
+    from kullback.cli._say import answer, said_warnings
     from kullback.report import write_report
 
+    if output.exists():  # a folder that is not there is made
+        check_goal(output)
     held = Held.load(model)
     piece = None if data is None else held.all_rows(data, header=header, format=format)
     if held.names is not None:
@@ -36,4 +39,5 @@ def report(
     with said_warnings(quiet=True):  # the table has the names of the model, and an array cannot say so
         shown = {} if piece is None else {"data": piece.X, **piece.known}
         others = [Held.load(path).estimator for path in before]
-        print(write_report(held.estimator, output, **shown, title=title, before=others or None))
+        page = write_report(held.estimator, output, **shown, title=title, before=others or None)
+    answer(str(page))

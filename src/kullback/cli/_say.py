@@ -7,10 +7,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from kullback._printable import printable, sentence
 
-def say(sentence: str) -> None:
-    """Write one line."""
-    print("kullback: " + " ".join(sentence.split()), file=sys.stderr, flush=True)
+#: Characters of a sentence: what the library says in 300, and names of files and columns.
+_MOST = 1000
+
+
+def say(text: str) -> None:
+    """Write one line on standard error."""
+    print("kullback: " + printable(sentence(text, _MOST)), file=sys.stderr, flush=True)
+
+
+def answer(text: str) -> None:
+    """Write one line on standard output."""
+    print(printable(text), flush=True)
 
 
 class _Notes(logging.Handler):
@@ -18,6 +28,17 @@ class _Notes(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         say(record.getMessage())
+
+
+@contextmanager
+def silent_notes() -> Iterator[None]:
+    """Keep notes of bad rows to oneself, where the same rows are read again."""
+    logger = logging.getLogger("kullback")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 @contextmanager

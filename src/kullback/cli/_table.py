@@ -1,94 +1,109 @@
 """Rows that leave: as CSV, JSON lines or Parquet, batch by batch."""
 
+import contextlib
 import csv
-import json
+import io
 import math
-import os
 import sys
-import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
+
+from kullback._printable import printable
+from kullback._whole_file import check_goal, naming, whole_file
+from kullback.cli._json import json_line
 
 _SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")
 
+Put = Callable[[dict[str, list[Any]]], None]
+
 
 class Table:
-    """Writes columns to a file, or to standard output. A file is renamed at the end: it is whole, or not there."""
+    """Writes columns to a file, which is whole at the end or not there, or to standard output."""
 
     def __init__(self, path: Path | None, as_json: bool = False):
-        self._path, self._temporary = path, Path()
-        self._put: Callable[[dict[str, list[Any]]], None] = _Lines(sys.stdout, as_json)
-        self._close: Callable[[], None] = sys.stdout.flush
+        self._path, self._json = path, as_json
+        self._open = contextlib.ExitStack()
+        self._put: Put = _Lines(sys.stdout, as_json, sys.stdout.isatty())
         if path is None:
             return
-        suffix = path.suffix.lower()
-        if suffix not in _SUFFIXES:
+        if path.suffix.lower() not in _SUFFIXES:
             raise ValueError(f"{path} has none of the suffixes {', '.join(_SUFFIXES)}: they say what to write.")
-        if not path.parent.is_dir():
-            raise ValueError(f"{path.parent} is not a directory: there is no place for {path.name}.")
-        self._temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-        if suffix == ".parquet":
-            parquet = _Parquet(self._temporary)
-            self._put, self._close = parquet, parquet.close
-        else:
-            file = open(self._temporary, "x", encoding="utf-8", newline="")  # noqa: SIM115, closed in __exit__
-            self._put, self._close = _Lines(file, suffix != ".csv"), file.close
+        check_goal(path)
 
     def write(self, columns: dict[str, Any]) -> None:
         """Write rows, given by their columns."""
-        self._put({name: column.tolist() if hasattr(column, "tolist") else column for name, column in columns.items()})
+        rows = {name: column.tolist() if hasattr(column, "tolist") else column for name, column in columns.items()}
+        with contextlib.nullcontext() if self._path is None else naming(self._path):
+            self._put(rows)
 
     def __enter__(self) -> Self:
+        if self._path is not None:
+            file = self._open.enter_context(whole_file(self._path))
+            suffix = self._path.suffix.lower()
+            writer = _parquet(file) if suffix == ".parquet" else _text(file, suffix != ".csv")
+            self._put = self._open.enter_context(writer)
         return self
 
-    def __exit__(self, kind: Any, *error: Any) -> None:
-        self._close()
+    def __exit__(self, *error: Any) -> None:
         if self._path is None:
-            return
-        if kind is None and self._temporary.exists():
-            os.replace(self._temporary, self._path)
-        else:
-            self._temporary.unlink(missing_ok=True)
+            sys.stdout.flush()
+        with contextlib.nullcontext() if self._path is None else naming(self._path):
+            self._open.__exit__(*error)
 
 
 class _Lines:
-    """CSV with a header, or JSON lines. What is missing is empty, or null."""
+    """CSV with a header, or JSON lines. What is missing is empty, or null. A terminal gets escapes as text."""
 
-    def __init__(self, file: Any, as_json: bool):
+    def __init__(self, file: Any, as_json: bool, terminal: bool = False):
         self._file, self._json, self._begun = file, as_json, False
+        self._shown: Callable[[Any], Any] = _shown if terminal else lambda entry: entry
 
     def __call__(self, columns: dict[str, list[Any]]) -> None:
         rows = zip(*([_none(entry) for entry in column] for column in columns.values()), strict=True)
         if self._json:
-            lines = (json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
-            self._file.writelines(lines)
+            self._file.writelines(json_line(dict(zip(columns, row, strict=True))) + "\n" for row in rows)
         else:
             writer = csv.writer(self._file, lineterminator="\n")
             if not self._begun:
-                writer.writerow(columns)
-            writer.writerows([_csv(entry) for entry in row] for row in rows)
+                writer.writerow(map(self._shown, columns))
+            writer.writerows([self._shown(_csv(entry)) for entry in row] for row in rows)
         self._begun = True
         self._file.flush()
 
 
-class _Parquet:
-    def __init__(self, path: Path):
-        self._path = path
-        self._writer: Any = None
+@contextlib.contextmanager
+def _text(file: BinaryIO, as_json: bool) -> Iterator[Put]:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    try:
+        yield _Lines(text, as_json)
+    finally:
+        text.detach()
 
-    def __call__(self, columns: dict[str, list[Any]]) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
 
+@contextlib.contextmanager
+def _parquet(file: BinaryIO) -> Iterator[Put]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    writers: list[Any] = []
+
+    def put(columns: dict[str, list[Any]]) -> None:
         table = pa.table(columns)
-        if self._writer is None:
-            self._writer = pq.ParquetWriter(self._path, table.schema)
-        self._writer.write_table(table)
+        if not writers:
+            writers.append(pq.ParquetWriter(file, table.schema))
+        writers[0].write_table(table)
 
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
+    try:
+        yield put
+        if not writers:
+            put({})
+        writers[0].close()
+    except BaseException:
+        for writer in writers:
+            with contextlib.suppress(OSError):  # the file is not kept
+                writer.close()
+        raise
 
 
 def _none(entry: Any) -> Any:
@@ -97,3 +112,7 @@ def _none(entry: Any) -> Any:
 
 def _csv(entry: Any) -> Any:
     return str(entry).lower() if isinstance(entry, bool) else entry
+
+
+def _shown(entry: Any) -> Any:
+    return printable(entry) if isinstance(entry, str) else entry

@@ -24,7 +24,7 @@ def local_cluster(workers: int) -> Any:
             threads_per_worker=1,
             processes=True,
             dashboard_address=None,
-            # without a dashboard there is a server still, at a port that another cluster may have: take any that is free
+            # there is a server even so, at a port that another cluster may have: take any that is free
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             # JAX takes the first for the number of cores when it starts; nobody looks at what a profiler would find
             env={"NPROC": "1", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"},

@@ -9,6 +9,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from kullback._whole_file import write_whole
 from kullback.report._combination import check_before
 from kullback.report._facts import facts
 from kullback.report._sections import sections
@@ -76,7 +77,7 @@ def write_report(
     )
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page, encoding="utf-8")
+    write_whole(path, page.encode())
     return path
 
 
