@@ -8,7 +8,7 @@ import pytest
 from cli.helpers import KINDS, rows_for, write_csv
 from kullback.cli._docstring import described
 from kullback.cli._kinds import kinds
-from kullback.cli._options import NOT_HERE, options_of
+from kullback.cli._options import DEFAULTS, NOT_HERE, options_of
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -21,7 +21,7 @@ def test_every_parameter_has_an_option_with_the_words_of_the_docstring(name):
         (info,) = option.annotation.__metadata__
         assert len(info.help) > 10, option.name
         assert "As in" not in info.help
-        assert option.default == parameters[option.name].default
+        assert option.default == DEFAULTS.get(option.name, parameters[option.name].default)
         if info.parser is not None:  # what is the default can be typed, or stays as it is
             assert info.parser(option.default) == option.default
 
@@ -56,7 +56,7 @@ def test_what_cannot_be_meant_is_refused(refused, tmp_path):
     fit = ["fit", "gaussian-mixture", "data.csv", "--save", "m.safetensors"]
     assert "'many' is not a whole number" in refused(*fit, "--n-components", "many")
     assert "'round' is none of diag, full, spherical, tied" in refused(*fit, "--covariance-type", "round")
-    assert "nothing.npy is not a file" in refused(*fit, "--means-init", "nothing.npy")
+    assert "There is no file nothing.npy." in refused(*fit, "--means-init", "nothing.npy")
     assert "several numbers" in refused(*fit, "--tol", "1,2")
     (tmp_path / "bad.npy").write_text("no")
     assert "does not hold an array" in refused(*fit, "--means-init", "bad.npy")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kullback.cli._checkpoint import Checkpoint
+from kullback.cli._column_kinds import suit
 from kullback.cli._input import Input
 from kullback.cli._learn import Outcome
 from kullback.cli._place import Digest, Place
@@ -23,9 +24,11 @@ def fit_at_once(estimator: Any, data: Input, place: Place, kept: Checkpoint | No
         return Outcome(place, 0)
     with Stop(data.end if data.piped else None) as stop:
         source = stop.waited(functools.partial(data.opened, 0, None))
+        if source is not None:
+            suit(estimator, *data.kinds(source))
         tables = [] if source is None else list(stop.until(source))
         if source is None or stop.asked:
-            return Outcome(Place(), 0)
+            return Outcome(Place(), 0, stop.code)
         if not tables:
             raise ValueError(f"there are no rows to fit {type(estimator).__name__} to.")
         piece, digest = data.piece(source, np.concatenate(tables)), Digest()
@@ -35,7 +38,7 @@ def fit_at_once(estimator: Any, data: Input, place: Place, kept: Checkpoint | No
         here = Place(rows=len(piece.X), data=source.fingerprint, digest=digest.of(source))
         check_rows(data, place, here)
         here = climb(estimator, lambda: estimator.fit(piece.X, **piece.known), here, kept, stop, quiet)
-    return Outcome(here, source.bad_rows)
+    return Outcome(here, source.bad_rows, stop.code)
 
 
 def check_rows(data: Input, before: Place, here: Place) -> None:

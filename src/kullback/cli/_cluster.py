@@ -8,6 +8,7 @@ import numpy as np
 
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._climb import check_rows, climb
+from kullback.cli._column_kinds import make_room, suit
 from kullback.cli._input import Input
 from kullback.cli._learn import Outcome, is_of_sequences
 from kullback.cli._place import Digest, Place
@@ -35,9 +36,9 @@ def fit_on_cluster(
     except ImportError as error:
         raise ValueError(str(error)) from None
     with Stop() as stop, connect(address) as client:
-        layout = stop.waited(lambda: _laid_out(data, online is None, is_of_sequences(type(estimator)), stop))
+        layout = stop.waited(lambda: _laid_out(estimator, data, online is None, stop))
         if layout is None:
-            return estimator, Outcome(Place(), 0)
+            return estimator, Outcome(Place(), 0, stop.code)
         if not layout.blocks:
             raise ValueError(f"there are no rows to fit {type(estimator).__name__} to.")
         here = Place(rows=layout.rows, data=layout.fingerprint, digest=layout.digest)
@@ -50,7 +51,7 @@ def fit_on_cluster(
             estimator, done = _online(estimator, layout, client, stop, *online)
             estimator.source_ = layout.told
             here = Place(1, None, layout.rows * online[0], done)
-    return estimator, Outcome(here, layout.bad_rows)
+    return estimator, Outcome(here, layout.bad_rows, stop.code)
 
 
 def _online(estimator: Any, layout: "_Layout", client: Any, stop: Stop, passes: int, every: int) -> tuple[Any, bool]:
@@ -122,10 +123,12 @@ class _Layout:
         return held
 
 
-def _laid_out(data: Input, at_once: bool, series: bool, stop: Stop) -> _Layout | None:
+def _laid_out(estimator: Any, data: Input, at_once: bool, stop: Stop) -> _Layout | None:
     """Go through the data once: where blocks begin, and which words there are, is known only then."""
     data = data.for_workers(max(data.batch_rows, _ROWS) if at_once else data.batch_rows)
     source = data.opened(0, None)
+    values, inputs = data.kinds(source)
+    suit(estimator, values, inputs)
     blocks: list[tuple[Any, int]] = []
     lengths: list[int] = []
     last, digest = None, Digest()
@@ -143,7 +146,8 @@ def _laid_out(data: Input, at_once: bool, series: bool, stop: Stop) -> _Layout |
             last = piece.sequence[-1]
     if stop.asked:
         return None
-    if series and at_once and blocks and not lengths:  # one series is one block
+    make_room(estimator, values, source.codes)
+    if is_of_sequences(type(estimator)) and at_once and blocks and not lengths:  # one series is one block
         blocks = [(blocks[0][0], sum(rows for _, rows in blocks))]
     known = {"lengths": lengths} if lengths else {}
     told = data.told_of(source, width)

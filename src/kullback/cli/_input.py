@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from kullback.cli._open import open_data
 from kullback.cli._roles import Piece, Roles
-from kullback.sources import is_stream, open_source
+from kullback.sources import is_stream
 
 #: Batches that are read from a file before they are asked for.
 _AHEAD = 2
@@ -53,12 +54,12 @@ class Input:
     def opened(self, turn: int, codes: Any, ahead: int = _AHEAD) -> Any:
         """Open it for a pass, with the codes of words that were met before."""
         ahead = 0 if self.piped else ahead  # what is read ahead from a pipe is lost with the process
-        return open_source(self._opened(), seed=self._seed + turn, codes=codes, ahead=ahead, **self._options)
+        return open_data(self._opened(), seed=self._seed + turn, codes=codes, ahead=ahead, **self._options)
 
     def check(self, fingerprint: Any) -> None:
         """Raise unless the files are those of a fingerprint, which was made when all had been read."""
         if fingerprint is not None:
-            open_source(self._data, ahead=0, **self._options).check(fingerprint)
+            open_data(self._data, ahead=0, **self._options).check(fingerprint)
 
     def _opened(self) -> Any:
         """Return the data as it can be opened; a stream is opened here, so that it can be ended."""
@@ -90,6 +91,13 @@ class Input:
         if self.roles:
             told |= {"sequence": self.roles.sequence, "inputs": list(self.roles.inputs)}
         return told
+
+    def kinds(self, source: Any) -> tuple[dict[str, str], dict[str, str]]:
+        """Return what the columns of the model hold, and what those hold that are inputs."""
+        inputs = set(map(str, self.roles.inputs))
+        held = {label: kind for label, kind in source.kinds.items() if kind != "sequence"}
+        values = {label: kind for label, kind in held.items() if label not in inputs}
+        return values, {label: kind for label, kind in held.items() if label in inputs}
 
     def _labels(self, source: Any, width: int) -> list[Any]:
         return source.names or self._columns or list(range(width))

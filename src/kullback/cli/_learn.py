@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kullback.cli._checkpoint import Checkpoint
+from kullback.cli._column_kinds import make_room, suit
 from kullback.cli._input import Input
 from kullback.cli._place import Place
 from kullback.cli._progress import Progress
 from kullback.cli._roles import Piece
+from kullback.cli._say import silent_notes
 from kullback.cli._stop import Stop
 from kullback.estimators._stream import enough_to_start
 
@@ -22,10 +24,11 @@ def is_of_sequences(kind: Any) -> bool:
 
 
 class Outcome(NamedTuple):
-    """How far a fit has come, and how many bad rows were left out."""
+    """How far a fit has come, how many bad rows were left out, and the exit code, which tells of a signal."""
 
     place: Place
     bad_rows: int
+    code: int = 0
 
 
 def fit_online(
@@ -44,7 +47,7 @@ def fit_online(
         progress.end()
         if kept is not None and started(estimator):
             kept.write(estimator, here)
-    return Outcome(here, bad_rows)
+    return Outcome(here, bad_rows, stop.code)
 
 
 def _learned(estimator: Any, data: Input, passes: int, place: Place, stop: Stop) -> Iterator[tuple[Place, Any]]:
@@ -57,8 +60,7 @@ def _learned(estimator: Any, data: Input, passes: int, place: Place, stop: Stop)
     data.check(place.data)
     whole = place.data
     for turn in range(place.turn, passes):
-        # the first pass finds the words; the others may only use these
-        source = stop.waited(functools.partial(data.opened, turn, estimator.source_["codes"] if turn else None))
+        source = _opened(estimator, data, turn, stop)
         if source is None:
             return
         if turn == place.turn and place.position is not None:
@@ -82,6 +84,27 @@ def _learned(estimator: Any, data: Input, passes: int, place: Place, stop: Stop)
     if not started(estimator):
         raise ValueError(f"there are too few rows to fit {type(estimator).__name__} to: {rows}.")
     yield Place(passes, None, rows, True, data=whole), source
+
+
+def _opened(estimator: Any, data: Input, turn: int, stop: Stop) -> Any:
+    """Open the data for a pass, once the words of its columns are known; None if someone asked for an end before.
+
+    Words of a file are looked for before the first pass: a model of categories must know how many there are. Those of
+    standard input come as they come.
+    """
+    known = getattr(estimator, "source_", {}).get("codes") if turn or not data.piped else None
+    source = stop.waited(functools.partial(data.opened, turn, known))
+    if source is None:
+        return None
+    values, inputs = data.kinds(source)
+    suit(estimator, values, inputs)
+    if known is not None or data.piped or "words" not in source.kinds.values():
+        return source
+    with silent_notes():
+        for _ in stop.until(source):
+            pass
+    make_room(estimator, values, source.codes)
+    return None if stop.asked else stop.waited(functools.partial(data.opened, turn, source.codes))
 
 
 def _expected(data: Input, source: Any, passes: int) -> int | None:

@@ -16,13 +16,16 @@ from kullback.estimators.constraints import Interval, StrOptions
 #: the sake of other libraries, and what is fixed would have to be set as an attribute_ before.
 NOT_HERE = frozenset({"verbose", "verbose_interval", "warm_start", "implementation", "fixed"})
 
+#: Defaults that are others here: the command sees what columns hold, an array does not say it.
+DEFAULTS = {"family": "auto"}
+
 
 def options_of(kind: type) -> list[inspect.Parameter]:
     """Return a keyword-only parameter, annotated for typer, for each parameter of an estimator's constructor.
 
-    Names, defaults and texts are those of the constructor and of the docstring. Types are those of the constraints: yes
-    or no is a pair of flags; one word of several; a number; numbers or words with commas between them; for arrays also
-    a .npy file. The word `none` is None where that is allowed.
+    Names, texts and, but for DEFAULTS, defaults are those of the constructor and of the docstring. Types are those of
+    the constraints: yes or no is a pair of flags; one word of several; a number; numbers or words with commas between
+    them; for arrays also a .npy file. The word `none` is None where that is allowed.
     """
     texts = described(kind)
     parameters = inspect.signature(kind).parameters.values()
@@ -30,7 +33,7 @@ def options_of(kind: type) -> list[inspect.Parameter]:
 
 
 def _option(kind: Any, parameter: inspect.Parameter, text: str) -> inspect.Parameter:
-    name, default = parameter.name, parameter.default
+    name, default = parameter.name, DEFAULTS.get(parameter.name, parameter.default)
     flag = "--" + name.replace("_", "-")
     allowed = kind._parameter_constraints[name]
     if "boolean" in allowed:
@@ -102,7 +105,7 @@ def _number(text: str, real: bool) -> int | float:
 
 def _array(path: str) -> np.ndarray:
     if not Path(path).is_file():
-        raise typer.BadParameter(f"{path} is not a file.")
+        raise typer.BadParameter(f"There is no file {path}.")
     try:
         return np.load(path, allow_pickle=False)
     except (ValueError, OSError) as error:

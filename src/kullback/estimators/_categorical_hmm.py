@@ -71,6 +71,8 @@ class CategoricalHMM(HiddenMarkovEstimator):
         "n_features": [Interval(Integral, 1, None, closed="left"), None],
     }
 
+    _families = "categorical"
+
     def __init__(
         self,
         n_components: int = 1,

@@ -199,7 +199,9 @@ def _plain(family: str, k: int, n: int, categories: np.ndarray, trials: int) -> 
             return Multinomial(max(trials, 1), np.full((k, n), 1 / n))
         case "compound_dirichlet":
             return CompoundDirichlet(np.ones((k, n)))
-    return Ising(np.zeros((k, n)))
+        case "ising":
+            return Ising(np.zeros((k, n)))
+    raise ValueError(f"family is {family!r}: it must be one of {', '.join(NAMES)}.")
 
 
 def _runs(names: Sequence[str]) -> list[tuple[str, int]]:
@@ -214,11 +216,36 @@ def _runs(names: Sequence[str]) -> list[tuple[str, int]]:
     return runs
 
 
+def chosen_family(family: Any, X: Any) -> Any:
+    """Return the families that are named; those of "auto" go by the types of the columns of a table.
+
+    Columns of true and false are 'bernoulli', those of numbers 'gaussian': with one covariance if all are.
+    """
+    if not isinstance(family, str) or family != "auto":
+        return family if isinstance(family, str) else list(family)
+    types = getattr(X, "dtypes", None)  # of a frame
+    if types is None or np.ndim(X) != 2:
+        types = [getattr(X, "dtype", None) or np.asarray(X).dtype]
+    names = ["bernoulli" if str(each).lower().startswith("bool") else "gaussian" for each in types]
+    return names[0] if len(set(names)) == 1 else names
+
+
+def named_family(family: Any, chosen: Any) -> Any:
+    """Return the families of an estimator: those that are named, or those that "auto" has chosen."""
+    if not isinstance(family, str) or family != "auto":
+        return family
+    if chosen is None:
+        raise ValueError("family is 'auto' and no family_ was chosen yet: fit first, or name the families.")
+    return chosen
+
+
 def check_family(family: Any, n: int) -> None:
     """Raise unless `family` is a name, or one name for each column."""
     if isinstance(family, str):
         if family not in NAMES:
-            raise ValueError(f"family is {family!r}: it must be one of {', '.join(NAMES)}, or a list for the columns.")
+            raise ValueError(
+                f"family is {family!r}: it must be one of auto, {', '.join(NAMES)}, or a list for the columns."
+            )
         return
     names = list(family)
     if len(names) != n:

@@ -50,6 +50,8 @@ class CompoundDirichlet(Estimator):
         "trials": [Interval(Integral, 1, None, closed="left")],
     }
 
+    _families = "compound_dirichlet"
+
     def __init__(
         self,
         *,

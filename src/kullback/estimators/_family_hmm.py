@@ -12,13 +12,16 @@ from kullback.estimators._columns import (
     attribute_names,
     check_family,
     check_table,
+    chosen_family,
     family_of,
     has_discrete,
     indicators,
+    named_family,
     plain_components,
     shape_of,
     with_attributes,
 )
+from kullback.estimators._family_mixture import N_CATEGORIES
 from kullback.estimators._hidden_markov import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator, check_hidden_markov
 from kullback.estimators._hmm_starts import RANDOM_STARTS, StateStart
 from kullback.estimators._labeled import labeled
@@ -49,7 +52,9 @@ class HMM(HiddenMarkovEstimator):
     n_components : int
         The number of states.
     family : str or list of str
-        A name for all columns together or for each of them, as in `Mixture`: 'gaussian', 'poisson', 'von_mises', …
+        A name for all columns together or for each of them, or 'auto', as in `Mixture`: 'gaussian', 'poisson', …
+    n_categories : int, list of int or None
+        As in `Mixture`.
     startprob_prior, transmat_prior : float or array
         Parameters of Dirichlet priors.
     params, init_params : str
@@ -64,6 +69,8 @@ class HMM(HiddenMarkovEstimator):
     startprob_, transmat_, and one for each parameter of the family
         For instance `rate_` of 'poisson'. With mixed columns the names carry the number of the part, as in `rate_1_`:
         runs of columns of one family are one part.
+    family_
+        The name of the family of all columns, or a list with one for each.
     monitor_ : ConvergenceMonitor
 
     Examples
@@ -80,6 +87,7 @@ class HMM(HiddenMarkovEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **HMM_CONSTRAINTS,
         "family": [str, list, tuple],
+        "n_categories": N_CATEGORIES,
         "reg_covar": [Interval(Real, 0.0, None, closed="left")],
     }
 
@@ -102,6 +110,7 @@ class HMM(HiddenMarkovEstimator):
         n_init: int = 1,
         rate: Any = None,
         lag: int = LAG,
+        n_categories: Any = None,
     ):
         self.n_components = n_components
         self.family = family
@@ -119,38 +128,53 @@ class HMM(HiddenMarkovEstimator):
         self.n_init = n_init
         self.rate = rate
         self.lag = lag
+        self.n_categories = n_categories
+
+    @property
+    def _families(self) -> Any:
+        return named_family(self.family, getattr(self, "family_", None))
+
+    def _sequences(self, X: Any, lengths: Any, sample_weight: Any, first: bool, inputs: Any = None) -> Sequences:
+        if first:
+            self.family_ = chosen_family(self.family, X)
+        return super()._sequences(X, lengths, sample_weight, first, inputs)
+
+    def _all_sequences(self, X: Any, lengths: Any, sample_weight: Any, inputs: Any = None) -> Any:
+        data = super()._all_sequences(X, lengths, sample_weight, inputs)
+        self.family_ = chosen_family(self.family, X)  # what came here of a Dask collection has lost its types
+        return data
 
     def _shape(self) -> Shape:
         return Shape(self.n_features_in_, np.asarray(self.n_categories_), int(self.n_trials_))
 
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
-        check_family(self.family, X.shape[1])
-        check_table(X, self.family)
+        check_family(self._families, X.shape[1])
+        check_table(X, self._families)
         if len(X):
-            many = Shape.of(X, self.family).categories
+            many = Shape.of(X, self._families).categories
             if not first and hasattr(self, "n_categories_") and (many > self.n_categories_).any():
                 place = int(np.argmax(many > self.n_categories_))
                 raise ValueError(
                     f"X has category {many[place] - 1} in column {place}: the fit knows {self.n_categories_[place]} "
-                    "categories, from 0."
+                    "categories, from 0. Give n_categories to make room for more."
                 )
         return X
 
     def _read_off(self, X: np.ndarray) -> None:
         """Keep the numbers of categories and of trials."""
         if "e" in self.init_params or not hasattr(self, "n_categories_"):
-            shape = Shape.of(X, self.family)
+            shape = Shape.of(X, self._families).knowing(self.n_categories)
             self.n_categories_, self.n_trials_ = shape.categories, shape.trials
 
     def _emissions_now(self) -> Any:
-        return with_attributes(plain_components(self.family, self._shape(), self.n_components), self)
+        return with_attributes(plain_components(self._families, self._shape(), self.n_components), self)
 
     def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
         values = [np.asarray(leaf) for leaf in jax.tree.leaves(emissions)]
         return dict(zip(attribute_names(emissions), values, strict=True))
 
     def _started_emissions(self, data: Sequences, start: StateStart) -> Any:
-        blank = plain_components(self.family, self._shape(), self.n_components)
+        blank = plain_components(self._families, self._shape(), self.n_components)
         if not self._starts("e", attribute_names(blank)[0]):
             return self._emissions_now()
         return labeled(blank, data, start.shares)
@@ -165,7 +189,7 @@ class HMM(HiddenMarkovEstimator):
         return _means(emissions, self.n_components)
 
     def _seen_by_kmeans(self, X: np.ndarray) -> np.ndarray:
-        seen = indicators(X, self.family, self.n_categories_)
+        seen = indicators(X, self._families, self.n_categories_)
         spread = seen.std(axis=0)
         return seen / np.where(spread > 0, spread, 1.0)
 
@@ -178,7 +202,7 @@ class HMM(HiddenMarkovEstimator):
 
     @property
     def _random_starts(self) -> int:
-        return RANDOM_STARTS if has_discrete(self.family) else 0
+        return RANDOM_STARTS if has_discrete(self._families) else 0
 
     @property
     def _emission_remedy(self) -> None:
@@ -201,7 +225,8 @@ class HMM(HiddenMarkovEstimator):
 
     def _shape_of(self, model: HiddenMarkovModel) -> dict[str, Any]:
         shape = shape_of(model.emissions)
-        return {"n_features_in_": shape.n, "n_categories_": shape.categories, "n_trials_": shape.trials}
+        told = {"n_features_in_": shape.n, "n_categories_": shape.categories, "n_trials_": shape.trials}
+        return {**told, "family_": family_of(model.emissions)}
 
     @classmethod
     def _parameters_of(cls, model: HiddenMarkovModel) -> dict[str, Any]:

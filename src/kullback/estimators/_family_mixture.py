@@ -14,8 +14,10 @@ from kullback.estimators._columns import (
     attribute_names,
     check_family,
     check_table,
+    chosen_family,
     family_of,
     indicators,
+    named_family,
     plain_components,
     shape_of,
     with_attributes,
@@ -124,7 +126,8 @@ class Mixture(FamilyMixture):
     n_components : int
         The number of components.
     family : str or list of str
-        A name for all columns together or for each of them: 'gaussian', 'diagonal_gaussian', 'spherical_gaussian',
+        'auto' goes by the types of the columns: true and false are 'bernoulli', numbers 'gaussian'. Otherwise a name
+        for all columns together or for each of them: 'gaussian', 'diagonal_gaussian', 'spherical_gaussian',
         'bernoulli', 'categorical', 'poisson', 'exponential', 'gamma', 'beta', 'von_mises', 'dirichlet', 'multinomial',
         'compound_dirichlet', 'ising'. A list has one name for each column, for tables with mixed columns.
     tied : bool
@@ -142,6 +145,8 @@ class Mixture(FamilyMixture):
     weights_, and one for each parameter of the family
         For instance `rate_` of 'poisson'. With mixed columns the names carry the number of the part, as in `rate_1_`:
         runs of columns of one family are one part.
+    family_
+        The name of the family of all columns, or a list with one for each.
 
     Examples
     --------
@@ -200,7 +205,7 @@ class Mixture(FamilyMixture):
 
     @property
     def _families(self) -> str | Sequence[str]:
-        return self.family
+        return named_family(self.family, getattr(self, "family_", None))
 
     @property
     def _known_categories(self) -> Any:
@@ -219,7 +224,7 @@ class Mixture(FamilyMixture):
         }
 
     def _mixture(self, weights: np.ndarray, components: Any) -> MixtureModel:
-        shared = "covariance" if self.family == "gaussian" else "variance"
+        shared = "covariance" if self._families == "gaussian" else "variance"
         return MixtureModel(
             weights, components, self.temperature, (shared,) if self.tied else (), bool(self.equal_weights)
         )
@@ -230,3 +235,11 @@ class Mixture(FamilyMixture):
 
     def _entries(self, X: np.ndarray) -> np.ndarray:
         return X
+
+    def _rows(self, X: Any, sample_weight: Any, first: bool, least: int) -> Rows:
+        if first:
+            self.family_ = chosen_family(self.family, X)
+        return super()._rows(X, sample_weight, first, least)
+
+    def _shape_of(self, model: MixtureModel) -> dict[str, Any]:
+        return {**super()._shape_of(model), "family_": family_of(model.components)}

@@ -69,6 +69,8 @@ class ModelEstimator(BaseEstimator):
 
     #: Attributes_ that are worked out of the others when they are asked for.
     _derived: ClassVar[tuple[str, ...]] = ()
+    #: What the entries of columns mean: the name of a family for all of them, or one for each.
+    _families: Any = "diagonal_gaussian"
     _watch: Watch = Nobody()
 
     # --- what a subclass says ---------------------------------------------------------------------------

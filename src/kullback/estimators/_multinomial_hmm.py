@@ -70,6 +70,8 @@ class MultinomialHMM(ColumnsHMM):
         "n_trials": [Interval(Integral, 1, None, closed="left"), "array-like", None],
     }
 
+    _families = "multinomial"
+
     def __init__(
         self,
         n_components: int = 1,

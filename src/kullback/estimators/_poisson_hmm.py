@@ -66,6 +66,8 @@ class PoissonHMM(ColumnsHMM):
         "lambdas_weight": [Real, "array-like"],
     }
 
+    _families = "poisson"
+
     def __init__(
         self,
         n_components: int = 1,
