@@ -194,7 +194,7 @@ def test_models_of_frames_and_of_arrays_are_read(run):
 
 def test_what_is_no_model_is_refused(refused, fitted, tmp_path):
     fitted("gaussian-mixture")
-    assert "nothing.safetensors is not a file" in refused("inspect", "nothing.safetensors")
+    assert refused("inspect", "nothing.safetensors") == "There is no file nothing.safetensors."
     content = (tmp_path / "m.safetensors").read_bytes()
     (tmp_path / "half.safetensors").write_bytes(content[: len(content) // 2])
     assert "half.safetensors is not a saved model" in refused("score", "half.safetensors", "data.csv")

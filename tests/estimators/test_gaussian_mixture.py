@@ -754,7 +754,7 @@ def test_files_that_are_refused(tmp_path):
         altered(**parts)
         refuse("is damaged")
     path.unlink()
-    refuse("is not a file", FileNotFoundError)
+    refuse("There is no file", FileNotFoundError)
 
 
 def test_another_kind_is_refused(tmp_path):

@@ -98,6 +98,16 @@ class FactorEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimat
     def _shape_of(self, model: Any) -> dict[str, Any]:
         return {"n_features_in_": model.mean.shape[-1]}
 
+    def _check_shapes(self) -> None:
+        """Raise unless the attributes_ are those of one model: broadcasting would make a large one of them."""
+        q, n = np.shape(self.components_) if np.ndim(self.components_) == 2 else (0, 0)
+        noise = () if self._kind is models.ProbabilisticPCA else (n,)
+        wanted = {"components_": (q, n), "mean_": (n,), "noise_variance_": noise, "explained_variance_": (q,)}
+        for name, shape in wanted.items():
+            found = np.shape(getattr(self, name, np.zeros(shape)))
+            if found != shape:
+                raise ValueError(f"{name} has shape {found}: with components_ of shape {(q, n)} it must be {shape}.")
+
     @classmethod
     def _parameters_of(cls, model: Any) -> dict[str, Any]:
         check_kind(model, cls._kind, cls)
@@ -150,6 +160,7 @@ class ProbabilisticPCA(FactorEstimator):
     def to_model(self) -> models.ProbabilisticPCA:
         """Return the fitted model, with NumPy arrays."""
         check_is_fitted(self, "components_")
+        self._check_shapes()
         noise = np.float64(self.noise_variance_)
         lengths = np.sqrt(np.maximum(np.asarray(self.explained_variance_, dtype=np.float64) - noise, 0))
         loadings = np.asarray(self.components_, dtype=np.float64).T * lengths
@@ -221,6 +232,7 @@ class FactorAnalysis(FactorEstimator):
     def to_model(self) -> models.FactorAnalysis:
         """Return the fitted model, with NumPy arrays."""
         check_is_fitted(self, "components_")
+        self._check_shapes()
         mean, loadings, noise = (
             np.asarray(a, dtype=np.float64) for a in (self.mean_, self.components_.T, self.noise_variance_)
         )

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
-from kullback._whole_file import write_whole
-from kullback.estimators._columns import Shape
-from kullback.estimators._learning_curve import check_curve
-from kullback.estimators._sound import check_magnitude
+from kullback._printable import sentence
+from kullback._tensor_file import is_of_format, packed
+from kullback._whole_file import check_goal, write_whole
+from kullback.estimators._file_check import check_attribute, check_attributes, check_parameters, check_size
 
 FORMAT = "kullback"
 #: Arrays that are no part of the model.
@@ -19,10 +20,10 @@ _OF_DATA = ("attributes.waiting_", "attributes.waiting_inputs_", "attributes.lea
 
 def save_estimator(estimator: Any, path: str | Path) -> None:
     """Write a fitted estimator, whole or not at all."""
-    from safetensors.numpy import save
-
     import kullback
 
+    path = Path(path)
+    check_goal(path)
     arrays: dict[str, np.ndarray] = {}
     header: dict[str, Any] = {"kind": type(estimator).__name__, "version": kullback.__version__}
     header["parameters"] = {
@@ -33,11 +34,7 @@ def save_estimator(estimator: Any, path: str | Path) -> None:
         for name, value in vars(estimator).items()
         if name.endswith("_") and not name.startswith("_") and name not in estimator._derived
     }
-    content = save(arrays, metadata={"format": FORMAT, "header": json.dumps(header)})
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path.parent} is not a directory: there is no place for {path.name}.")
-    write_whole(path, content)
+    write_whole(path, packed(FORMAT, header, arrays))
 
 
 def load_estimator(path: str | Path) -> Any:
@@ -47,20 +44,26 @@ def load_estimator(path: str | Path) -> Any:
     from kullback import estimators
 
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a directory, and not a saved model.")
     if not path.is_file():
-        raise FileNotFoundError(f"{path} is not a file.")
+        raise FileNotFoundError(f"There is no file {path}.")
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             header = json.loads(metadata.get("header", "null"), parse_constant=_constant)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is not a dictionary
-    except (SafetensorError, ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not a saved model: {error}.") from None
-    if metadata.get("format") != FORMAT or not isinstance(header, dict):
+    except SafetensorError:  # it says where its parser stopped, which is of no use here
+        raise ValueError(f"{path} is not a saved model: `kullback fit` and `save` write such files.") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is damaged: its header cannot be read: {sentence(error, 200)}.") from None
+    if not is_of_format(FORMAT, metadata, header):
         raise ValueError(f"{path} is not a saved model: it has no header of kullback.")
     kind = header.get("kind")
-    if kind not in estimators.SAVED or not all(isinstance(header.get(k), dict) for k in ("parameters", "attributes")):
-        raise ValueError(f"{path} holds a {kind!r}: this version of kullback knows no such model.")
+    if not isinstance(kind, str) or kind not in estimators.SAVED:
+        raise ValueError(f"{path} holds a {sentence(repr(kind), 60)}: this version of kullback knows no such model.")
+    if not all(isinstance(header.get(group), dict) for group in ("parameters", "attributes")):
+        raise ValueError(f"{path} is damaged: its header has no parameters or no attributes.")
     named = {
         f"{group}.{name}"
         for group in ("parameters", "attributes")
@@ -75,51 +78,20 @@ def load_estimator(path: str | Path) -> Any:
             raise ValueError(f"{path} is damaged: {name} has entries that are not finite.")
     try:
         estimator = getattr(estimators, kind)(**_get("parameters", header["parameters"], arrays))
-        estimator._validate_params()
+        check_parameters(estimator)
         for name, value in _get("attributes", header["attributes"], arrays).items():
             if not name.endswith("_") or name in estimator._derived:
                 raise ValueError(f"{name} is not the name of an attribute_.")
+            check_attribute(name, value)
             setattr(estimator, name, value)
-        _check_size(estimator, sum(array.size for name, array in arrays.items() if name not in _OF_DATA))
-        _check_attributes(estimator)
-    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
-        raise ValueError(f"{path} is damaged: {error}") from None
+        check_size(estimator, sum(array.size for name, array in arrays.items() if name not in _OF_DATA))
+        with np.errstate(all="ignore"):  # what is too large is refused, and needs no warning besides
+            check_attributes(estimator)
+    except NotFittedError:
+        raise ValueError(f"{path} is damaged: it lacks parameters of the model.") from None
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, MemoryError) as error:
+        raise ValueError(f"{path} is damaged: {sentence(error)}") from None
     return estimator
-
-
-def _check_size(estimator: Any, numbers: int) -> None:
-    """Raise where the header speaks of a model that is larger than the arrays of the file, before it is built."""
-    sizes = [getattr(estimator, name, None) or 1 for name in ("n_components", "n_latents")]
-    k, n = max(*sizes, len(np.ravel(getattr(estimator, "weights_", 1)))), int(getattr(estimator, "n_features_in_", 1))
-    family = getattr(estimator, "_families", getattr(estimator, "family", "poisson"))  # others have one for each column
-    if n < 0 or Shape(n, np.ravel(getattr(estimator, "n_categories_", ())), 0).numbers(family, k) > numbers:
-        raise ValueError(
-            f"{k} components of {n} columns have more parameters than the {numbers} numbers that it holds."
-        )
-
-
-def _check_attributes(estimator: Any) -> None:
-    """Raise unless the attributes_ are those of one model, of the shapes that the parameters say."""
-    model = estimator.to_model()
-    check_magnitude(model)
-    for name, expected in estimator._attributes(model).items():
-        found = np.shape(getattr(estimator, name))
-        if found != np.shape(expected):
-            raise ValueError(f"{name} has shape {found}, and the model needs {np.shape(expected)}.")
-    columns = estimator._shape_of(model)["n_features_in_"]
-    if getattr(estimator, "n_features_in_", columns) != columns:
-        raise ValueError(f"n_features_in_ is {estimator.n_features_in_!r}, and the model has {columns} columns.")
-    for name, found in type(estimator)._parameters_of(model).items():
-        if name == "n_components" and getattr(estimator, name) not in (None, found):
-            raise ValueError(f"n_components is {getattr(estimator, name)}, and the model has {found} components.")
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is not None and len(names) != columns:
-        raise ValueError(f"there are {len(names)} names for {columns} columns.")
-    for name in ("n_points_seen_", "n_batches_seen_"):
-        if not float(getattr(estimator, name, 0)) >= 0:
-            raise ValueError(f"{name} is {getattr(estimator, name)}: it cannot be negative.")
-    if hasattr(estimator, "learning_curve_"):
-        check_curve(estimator.learning_curve_)
 
 
 def _constant(name: str) -> float:

@@ -1,0 +1,245 @@
+"""What may stand in the file of an estimator: everything is looked at before it is used."""
+
+import re
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kullback.estimators._columns import Shape
+from kullback.estimators._learning_curve import check_curve
+from kullback.estimators._sound import check_magnitude
+
+
+class Rule(NamedTuple):
+    """Which values an attribute_ may have, and how that is said."""
+
+    allows: Callable[[Any], bool]
+    must_be: str
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and value == value
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_amount(value: Any) -> bool:
+    return _is_number(value) and 0 <= float(value) < np.inf
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+def _is_label(value: Any) -> bool:
+    return isinstance(value, str) or _is_whole(value)
+
+
+def _is_source(value: Any) -> bool:
+    """Whether this tells of columns: their names, the words of some, which tells sequences apart, which are inputs."""
+    if not isinstance(value, dict) or not set(value) <= {"names", "codes", "sequence", "inputs"}:
+        return False
+    names, codes, inputs = value.get("names"), value.get("codes"), value.get("inputs")
+    sequence = value.get("sequence")
+    return (
+        (names is None or (_is_words(names) and len(set(names)) == len(names)))
+        and (codes is None or (isinstance(codes, dict) and all(map(_is_words, codes.values()))))
+        and (sequence is None or _is_label(sequence))
+        and (inputs is None or (isinstance(inputs, list) and all(map(_is_label, inputs))))
+    )
+
+
+def _is_checkpoint(value: Any) -> bool:
+    if not isinstance(value, dict) or not all(isinstance(value.get(name), dict) for name in ("command", "place")):
+        return False
+    return _is_whole(value["place"].get("rows")) and isinstance(value["place"].get("done"), bool)
+
+
+_WHOLE = Rule(_is_whole, "a whole number, 0 or more")
+_AMOUNT = Rule(_is_amount, "a finite number, 0 or more")
+#: Attributes_ that are no parameters of the model.
+_RULES: dict[str, Rule] = {
+    "n_features_in_": _WHOLE,
+    "n_batches_seen_": _WHOLE,
+    "n_iter_": _WHOLE,
+    "n_trials_": _WHOLE,
+    "n_points_seen_": _AMOUNT,
+    "n_sequences_seen_": _AMOUNT,
+    "converged_": Rule(lambda value: isinstance(value, bool), "true or false"),
+    "lower_bound_": Rule(_is_number, "a number"),
+    "lower_bounds_": Rule(lambda value: isinstance(value, list) and all(map(_is_number, value)), "a list of numbers"),
+    "learning_curve_": Rule(_is_numbers, "an array of numbers"),
+    "n_categories_": Rule(lambda value: _is_numbers(value) and value.dtype.kind == "i", "an array of whole numbers"),
+    "feature_names_in_": Rule(
+        lambda value: isinstance(value, np.ndarray) and value.dtype == object and _is_words(value.tolist()),
+        "a list of words",
+    ),
+    "family_": Rule(
+        lambda value: isinstance(value, str) or _is_words(value), "the name of a family, or a list of them"
+    ),
+    "source_": Rule(_is_source, "names and words of columns"),
+    "checkpoint_": Rule(_is_checkpoint, "a command and a place in its data"),
+    **{
+        name: Rule(lambda value: _is_numbers(value) and value.dtype == np.float64, "an array of 64-bit numbers")
+        for name in ("waiting_", "waiting_inputs_", "totals_", "filtered_", "filtered_mean_", "filtered_covariance_")
+    },
+}
+
+
+def _sum_to_one(value: np.ndarray) -> bool:
+    return bool((value >= 0).all() and (np.abs(value.sum(axis=-1) - 1) < 1e-6).all())
+
+
+def _is_definite(value: np.ndarray) -> bool:
+    """Whether the last two axes hold covariances."""
+    if np.abs(value - np.swapaxes(value, -1, -2)).max(initial=0) > 1e-7 * np.abs(value).max(initial=0):
+        return False
+    try:
+        np.linalg.cholesky(value)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+_NOT_NEGATIVE = Rule(lambda value: bool((value >= 0).all()), "0 or more")
+#: Parameters of families, by their own names: the attributes_ of mixed columns carry a number besides.
+_PARAMETERS: dict[str, Rule] = {
+    "weights": Rule(lambda value: bool((value >= 0).all() and value.any()), "0 or more, and not 0 everywhere"),
+    "variance": Rule(lambda value: bool((value > 0).all()), "positive"),
+    "covariance": Rule(_is_definite, "symmetric and positive definite"),
+    "probability": Rule(lambda value: bool(((value >= 0) & (value <= 1)).all()), "in [0, 1]"),
+    "probabilities": Rule(_sum_to_one, "probabilities that sum to 1"),
+    "emissionprob": Rule(_sum_to_one, "probabilities that sum to 1"),
+    **dict.fromkeys(("rate", "lambdas", "shape", "alpha", "beta", "concentration"), _NOT_NEGATIVE),
+}
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise unless the parameters are what the constructor takes, and lists are of numbers or of words."""
+    estimator._validate_params()
+    for name, value in estimator.get_params(deep=False).items():
+        if isinstance(value, dict):
+            raise ValueError(f"{name} is a dictionary.")
+        if isinstance(value, int) and abs(value) >= 2**63:
+            raise ValueError(f"{name} is a whole number of more than 64 bits.")
+        if isinstance(value, list) and not _is_words(value) and not _is_numbers(_array(value)):
+            raise ValueError(f"{name} is a list of other things than numbers or words.")
+        if isinstance(value, list) and _is_words(value) and "array-like" in estimator._parameter_constraints[name]:
+            raise ValueError(f"{name} is a list of words: it must be numbers.")
+
+
+def _array(value: Any) -> Any:
+    try:
+        return np.asarray(value)
+    except ValueError:  # rows of different lengths
+        return None
+
+
+def check_attribute(name: str, value: Any) -> None:
+    """Raise unless an attribute_ is of the type that its name needs."""
+    rule = _RULES.get(name)
+    if rule is not None and not rule.allows(value):
+        raise ValueError(f"{name} is {_told(value)}: it must be {rule.must_be}.")
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} of shape {value.shape}"
+    return repr(value) if value is None or isinstance(value, Real | str) else f"a {type(value).__name__}"
+
+
+def check_size(estimator: Any, numbers: int) -> None:
+    """Raise where the header speaks of a model that is larger than the arrays of the file, before it is built."""
+    sizes = [getattr(estimator, name, None) or 1 for name in ("n_components", "n_latents")]
+    k, n = max(*sizes, len(np.ravel(getattr(estimator, "weights_", 1)))), int(getattr(estimator, "n_features_in_", 1))
+    categories = np.ravel(getattr(estimator, "n_categories_", ()))
+    if (categories < 0).any() or len(categories) not in (0, n):
+        raise ValueError(f"n_categories_ is not one number, 0 or more, for each of {n} columns.")
+    if Shape(n, categories, 0).numbers(estimator._families, k) > numbers:
+        raise ValueError(
+            f"{k} components of {n} columns have more parameters than the {numbers} numbers that it holds."
+        )
+
+
+def check_attributes(estimator: Any) -> None:
+    """Raise unless the attributes_ are those of one model, of the shapes that the parameters say."""
+    model = estimator.to_model()
+    check_magnitude(model)
+    for name, expected in estimator._attributes(model).items():
+        found = getattr(estimator, name)
+        if not _is_numbers(found) or np.shape(found) != np.shape(expected):
+            raise ValueError(f"{name} is {_told(found)}: the model needs numbers of shape {np.shape(expected)}.")
+        rule = _PARAMETERS.get(re.sub(r"(_[0-9]+)?_$", "", name))
+        if rule is not None and not rule.allows(np.asarray(found, dtype=np.float64)):
+            raise ValueError(f"{name} must be {rule.must_be}.")
+    shape = estimator._shape_of(model)
+    columns = shape["n_features_in_"]
+    if getattr(estimator, "n_features_in_", columns) != columns:
+        raise ValueError(f"n_features_in_ is {estimator.n_features_in_!r}, and the model has {columns} columns.")
+    for name, found in type(estimator)._parameters_of(model).items():
+        if name == "n_components" and getattr(estimator, name) not in (None, found):
+            raise ValueError(f"n_components is {getattr(estimator, name)}, and the model has {found} components.")
+    _check_categories(estimator, shape)
+    _check_names(estimator, columns)
+    _check_waiting(estimator, columns)
+    seen = [hasattr(estimator, name) for name in ("n_points_seen_", "n_batches_seen_")]
+    if any(seen) != all(seen):
+        raise ValueError("n_points_seen_ and n_batches_seen_ do not come together.")
+    if hasattr(estimator, "learning_curve_"):
+        check_curve(estimator.learning_curve_)
+
+
+def _check_categories(estimator: Any, shape: dict[str, Any]) -> None:
+    """Raise unless the numbers of categories and trials are those of the model, or fewer in some columns."""
+    if shape.get("n_trials_", 0) != getattr(estimator, "n_trials_", 0):
+        raise ValueError(f"n_trials_ is {estimator.n_trials_}, and the model has {shape['n_trials_']}.")
+    if "n_categories_" not in shape:
+        return
+    most, found = shape["n_categories_"], estimator.n_categories_
+    if found.shape != most.shape or ((found > most) | ((found < 2) & (most > 0))).any():
+        raise ValueError("n_categories_ is not the numbers of categories that the model has in its columns.")
+
+
+def _check_names(estimator: Any, columns: int) -> None:
+    source = getattr(estimator, "source_", {})
+    for what, names in (
+        ("feature_names_in_", getattr(estimator, "feature_names_in_", None)),
+        ("source_", source.get("names")),
+    ):
+        if names is not None and len(names) != columns:
+            raise ValueError(f"{what} has {len(names)} names for {columns} columns.")
+    others = [label for label in (*(source.get("inputs") or ()), source.get("sequence")) if label is not None]
+    labels = {*(source.get("names") or map(str, range(columns + len(others)))), *map(str, others)}
+    strange = [label for label in source.get("codes") or () if label not in labels]
+    if strange:
+        raise ValueError(f"source_ has words of {strange[0]!r}, which is none of the columns.")
+
+
+def _check_waiting(estimator: Any, columns: int) -> None:
+    """Raise unless what a series goes on from belongs to this model."""
+    k = getattr(estimator, "n_latents", getattr(estimator, "n_components", 1))
+    shapes = {"totals_": (k,), "filtered_": (k,), "filtered_mean_": (k,), "filtered_covariance_": (k, k)}
+    for name, shape in shapes.items():
+        if np.shape(getattr(estimator, name, np.zeros(shape))) != shape:
+            raise ValueError(f"{name} has shape {np.shape(getattr(estimator, name))}: the model needs {shape}.")
+    if (getattr(estimator, "totals_", np.zeros(1)) < 0).any():
+        raise ValueError("totals_ must be 0 or more.")
+    filtered = getattr(estimator, "filtered_", np.ones(1))
+    if (filtered < 0).any() or abs(filtered.sum() - 1) > 1e-6:
+        raise ValueError("filtered_ is not a list of probabilities.")
+    spread = getattr(estimator, "filtered_covariance_", np.eye(1))
+    if np.abs(spread - spread.T).max(initial=0) > 1e-9 * np.abs(spread).max(initial=1) or (np.diag(spread) < 0).any():
+        raise ValueError("filtered_covariance_ is not a covariance.")
+    waiting, inputs = getattr(estimator, "waiting_", None), getattr(estimator, "waiting_inputs_", None)
+    if waiting is not None and (waiting.ndim != 2 or waiting.shape[1] != columns or np.isinf(waiting).any()):
+        raise ValueError(f"waiting_ has shape {waiting.shape}: it must be finite rows of {columns} columns.")
+    if inputs is not None and (waiting is None or inputs.ndim != 2 or len(inputs) != len(waiting)):
+        raise ValueError("waiting_inputs_ are not the inputs of the rows that wait.")
