@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from kullback._whole_file import check_goal
 from kullback.cli._arguments import BatchRows, Columns, Data, Format, Header, Json, MaxBad, Quiet, Save, SkipBad
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._climb import fit_at_once
@@ -18,7 +19,7 @@ from kullback.cli._learn import Outcome, fit_online, is_of_sequences, started
 from kullback.cli._place import Place
 from kullback.cli._progress import Progress, write_json
 from kullback.cli._roles import Roles
-from kullback.cli._say import said_warnings, say
+from kullback.cli._say import answer, said_warnings, say
 
 
 class Method(enum.StrEnum):
@@ -88,8 +89,8 @@ def fit(
     rows = Input(data, estimator.random_state or 0, roles, labels(columns, "columns", header), **read)
     _check(estimator, method, passes, shuffle, checkpoint, resume, rows.piped, scheduler)
     _check_roles(type(estimator), roles, scheduler, method)
-    if not save.parent.is_dir():
-        raise ValueError(f"{save.parent} is not a directory: there is no place for {save.name}.")
+    for goal in (save, *([] if checkpoint is None else [checkpoint])):
+        check_goal(goal)
     estimator._validate_params()
     began = time.monotonic()
     with contextlib.ExitStack() as stack:
@@ -114,14 +115,14 @@ def fit(
             outcome = fit_online(estimator, rows, passes, place, kept, Progress(quiet, as_json))
     if not started(estimator):
         say("stopped before there were enough rows to start from: there is nothing to save.")
-        raise typer.Exit(130)
+        raise typer.Exit(outcome.code)
     estimator.save(save)
     if not quiet:
         _tell(estimator, outcome, save, time.monotonic() - began, as_json)
     if not outcome.place.done:
         go_on = f"; the same command with --resume goes on from {checkpoint}" if checkpoint else ""
         say(f"stopped after {outcome.place.rows:,} rows: the model so far is in {save}{go_on}.")
-        raise typer.Exit(130)
+        raise typer.Exit(outcome.code)
 
 
 def _check(
@@ -193,7 +194,7 @@ def _tell(estimator: Any, outcome: Outcome, save: Path, seconds: float, as_json:
             "rows": rows,
             "bad_rows": outcome.bad_rows,
         }
-        write_json({**told, "log_likelihood": bound if np.isfinite(bound) else None, "seconds": round(seconds, 3)})
+        write_json({**told, "log_likelihood": bound, "seconds": round(seconds, 3)})
         return
     left_out = f", {outcome.bad_rows:,} bad rows left out" if outcome.bad_rows else ""
-    print(f"{kind} of {rows:,} rows{left_out}, {seconds:.1f} s: {save}")
+    answer(f"{kind} of {rows:,} rows{left_out}, {seconds:.1f} s: {save}")

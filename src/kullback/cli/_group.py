@@ -1,7 +1,12 @@
 """Groups of commands: one turns every error into one sentence, the other makes its commands when they are asked for."""
 
+import contextlib
 import re
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 import typer
@@ -20,7 +25,10 @@ class OneSentence(TyperGroup):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run, and leave with an exit code."""
         try:
-            code = super().main(*args, **{**kwargs, "standalone_mode": False})
+            with _terminable():
+                code = super().main(*args, **{**kwargs, "standalone_mode": False})
+        except _Terminated:
+            code = 128 + signal.SIGTERM
         except Exception as error:
             sentence = _sentence(error)
             if sentence is None:
@@ -48,6 +56,27 @@ class OnDemand(TyperGroup):
         return None if kind is None else fit_command(cmd_name, kind)
 
 
+class _Terminated(BaseException):
+    """SIGTERM has come: files that are half written are removed on the way out."""
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise _Terminated
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end the command as an exception does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _sentence(error: Exception) -> str | None:
     """Return what an error says to a user, or None if it is a fault of the program."""
     if hasattr(error, "format_message"):  # of the parser of the command line
@@ -55,7 +84,7 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     if isinstance(error, (OSError, ValueError)):
-        return re.sub(r"\b(skip|max)_bad\b", r"--\1-bad", str(error))  # as they are spelled here
+        return re.sub(r"\b(skip|max|n)_(bad|categories)\b", r"--\1-\2", str(error))  # as they are spelled here
     return None
 
 

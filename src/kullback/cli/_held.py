@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kullback import estimators
+from kullback.cli._open import open_data
 from kullback.cli._roles import Piece, Roles, concatenated
-from kullback.sources import open_source
 
 
 class Held(NamedTuple):
@@ -47,7 +47,7 @@ class Held(NamedTuple):
         """Open data with the columns and the words that the model knows."""
         columns = self.roles.with_values(self.names) if header and self.names else None
         known: dict[str, Any] = {"columns": columns, "codes": self.codes, "sequence": self.roles.sequence}
-        return open_source(data, header=header, **known, **options)
+        return open_data(data, header=header, **known, **options)
 
     def pieces(self, source: Any) -> Iterator[Piece]:
         """Hand out what a source has, taken apart."""
@@ -67,7 +67,7 @@ class Held(NamedTuple):
         if not self.roles.inputs:
             raise ValueError("this model was fitted without --input-columns: there are no inputs to read.")
         codes = {label: words for label, words in self.codes.items() if label in map(str, self.roles.inputs)}
-        tables = list(open_source(data, header=header, columns=list(self.roles.inputs), codes=codes, **options))
+        tables = list(open_data(data, header=header, columns=list(self.roles.inputs), codes=codes, **options))
         if not tables:
             raise ValueError(f"{data} has no rows.")
         return np.concatenate(tables)

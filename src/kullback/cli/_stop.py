@@ -23,6 +23,7 @@ class Stop:
 
     def __init__(self, end: Callable[[], bool] | None = None) -> None:
         self.asked = False
+        self._signal = signal.SIGINT
         self._end, self._waits = end, False
         self._before: dict[int, Any] = {}
 
@@ -36,12 +37,17 @@ class Stop:
             signal.signal(number, handler)
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
+        self.asked, self._signal = True, signal.Signals(number)
         if self._end is not None and self._end():
             return
         if self._waits:
             self._waits = False
             raise _Stopped
+
+    @property
+    def code(self) -> int:
+        """The exit code of a command that has ended here: 0, or 128 and the number of the signal."""
+        return 128 + self._signal if self.asked else 0
 
     def waited(self, what: Callable[[], T]) -> T | None:
         """Return what there is to wait for; None if someone asked for an end before it came."""
