@@ -116,3 +116,16 @@ def test_a_stream_goes_on_with_a_new_reservoir():
     assert again.position["done"] == 10
     assert np.array_equal(np.sort(np.concatenate(list(again))[:, 0]), np.arange(100))
     assert again.position["done"] == 110
+
+
+@pytest.mark.parametrize("count", [1, 4, 19, 20, 21, 37])
+def test_resume_where_the_reservoir_is_never_full(count):
+    options = {"batch_rows": 4, "shuffle": 20}
+    source = open_source(numbered(count), **options)
+    steps = [(batch, source.position) for batch in source]
+    for place, (_, position) in enumerate(steps):
+        again = open_source(numbered(count), **options)
+        again.resume(position)
+        rest = list(again)
+        assert len(rest) == len(steps) - place - 1
+        assert all(map(np.array_equal, rest, (batch for batch, _ in steps[place + 1 :])))

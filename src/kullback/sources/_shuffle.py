@@ -133,7 +133,7 @@ class _Shuffle:
             raise ValueError(f"The data ends after row {self.read:,}, and {self.known:,} were read before.")
         store, start = self.reservoir, 0
         if self.after is not None and self.after["ended"]:
-            pool = self.values
+            pool = self.values[: len(store.numbers)]
             start = len(pool) - self.after["left"]
         else:
             order = store.end(np.arange(self.read - len(self.rest), self.read))
