@@ -230,6 +230,12 @@ def test_files_that_are_no_text_are_called_what_they_are(tmp_path):
             open_source(tmp_path / name)
 
 
+@pytest.mark.parametrize("name", ["PAR1", "BZh", "ARROW1", "PK", "SQLite format 3"])
+def test_names_that_begin_as_other_files_do(tmp_path, name):
+    (tmp_path / "x.csv").write_text(f"{name},b\n1,2\n")
+    assert open_source(tmp_path / "x.csv").names == [name, "b"]
+
+
 def test_one_column_of_sentences_is_one_column(tmp_path):
     (tmp_path / "x.tsv").write_text("say\nred, blue\nred\nred, blue\n")
     assert np.array_equal(next(iter(open_source(tmp_path / "x.tsv"))), [[0], [1], [0]])

@@ -1,5 +1,7 @@
 """Text that is something else: what it is in truth, and what to do."""
 
+import re
+
 _BINARY = {
     b"\x1f\x8b": ("a gzip file", "let its name end in .gz, after the suffix of the text (as in x.csv.gz)"),
     b"\x28\xb5\x2f\xfd": (
@@ -12,16 +14,19 @@ _BINARY = {
     b"PAR1": ("a Parquet file", "let its name end in .parquet, or say the format 'parquet'"),
     b"ARROW1": ("an Arrow file", "let its name end in .arrow, or say the format 'arrow'"),
     b"\x93NUMPY": ("an NPY file", "let its name end in .npy, or say the format 'npy'"),
-    b"SQLite format 3": ("an SQLite database", "export the table as CSV"),
+    b"SQLite format 3\x00": ("an SQLite database", "export the table as CSV"),
     b"\xff\xfe": ("UTF-16 text", "save it as UTF-8"),
     b"\xfe\xff": ("UTF-16 text", "save it as UTF-8"),
 }
+
+#: What tells a file of letters and digits from one that begins with some.
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a]")
 
 
 def refuse_what_is_no_text(data: bytes, name: str) -> None:
     """Refuse data that begins as other files do, or has many lines and no line end."""
     for magic, (what, to_do) in _BINARY.items():
-        if data.startswith(magic):
+        if data.startswith(magic) and not (magic.isalnum() and _CONTROL.search(data[:1000]) is None):
             raise ValueError(f"{name} is {what}, and not UTF-8 text: {to_do}.")
     if b"\r" in data and b"\n" not in data and data.find(b"\r") < len(data.rstrip(b"\r")):
         raise ValueError(f"{name} has lines that end in a carriage return alone: write them with \\n (tr '\\r' '\\n').")
