@@ -93,18 +93,29 @@ def test_a_few_times_do_not_make_a_column_of_times(format):
 
 
 @pytest.mark.parametrize(
-    "entry", ["1,5", "-1,5", "+1,000", "1,000", "1,234,567.5", "1.000,5", "-1 000,25", ",5", "1,5e3"]
+    "entry",
+    [
+        "1,5",
+        "-1,5",
+        "+1,000",
+        "1,000",
+        "1,234,567.5",
+        "1.000,5",
+        "-1 000,25",
+        ",5",
+        "1,5e3",
+        "1.000.000",
+        "12'345.5",
+        "1\u00a0000",
+    ],
 )
 def test_numbers_with_commas_are_bad_rows(format, entry):
     if format == "tsv":
-        text = csv_of([entry, "2.5", entry], "").replace(b",", b"\t", 1)
         text = "\n".join(["x\tw", f"0\t{entry}", "1\t2.5", f"2\t{entry}", ""]).encode()
     else:
         text = WRITTEN[format]([entry, "2.5", entry])
     line = 1 if format == "jsonl" else 2
-    what = (
-        rf"line {line}: column 'w' is '.*', which is no number: write decimals with a point, and nothing between thou"
-    )
+    what = rf"line {line}: column 'w' is .*, which is no number: write decimals with a point, and nothing between thou"
     with pytest.raises(BadRow, match=what):
         list(open_source(io.BytesIO(text), format=format))
     source = open_source(io.BytesIO(text), format=format, skip_bad=True)
@@ -112,7 +123,9 @@ def test_numbers_with_commas_are_bad_rows(format, entry):
     assert source.bad_rows == 2
 
 
-@pytest.mark.parametrize("word", ["red, blue", "1,2,3", "a,5", "Smith, J.", "1,5 kg", ",", "1,,5", "1, 5"])
+@pytest.mark.parametrize(
+    "word", ["red, blue", "1,2,3", "a,5", "Smith, J.", "1,5 kg", ",", "1,,5", "1, 5", "110 001", "10.0.0.1"]
+)
 def test_words_with_commas_are_words(word):
     for format in ("csv", "jsonl"):
         source = open_source(io.BytesIO(WRITTEN[format]([word, "red", word])), format=format)

@@ -19,10 +19,12 @@ _BASIC = r"[0-9]{8}[Tt][0-9]{4}(?:[0-9]{2}(?:[.,][0-9]+)?)?"
 #: Dates and times as ISO 8601 writes them, with T or a blank between the two; an offset may follow.
 _TIME = re.compile(rf"{_DAY}(?:[Tt ](?:{_CLOCK}|[0-2][0-9]){_ZONE})?|{_CLOCK}{_ZONE}|{_BASIC}{_ZONE}")
 
-#: Numbers with a comma: before decimals, or between thousands, which may also have points, blanks or apostrophes then.
-_COMMA = re.compile(
-    r"[+\-\u2212]?(?:[0-9]*,[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|"
-    r"[0-9]{1,3}(?:[. '\u2019\u00a0\u202f][0-9]{3})+,[0-9]*)(?:[eE][+-]?[0-9]+)?"
+#: Numbers with a comma before decimals, or with something between thousands: commas, points, apostrophes, blanks. Where
+#: a point or a blank could mean something else, there must be more than one of the first, and decimals after the other.
+_SEPARATED = re.compile(
+    r"[+\-\u2212]?(?:[0-9]*,[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]{1,3}(?:[. ][0-9]{3})+,[0-9]*|"
+    r"[1-9][0-9]{0,2}(?:\.[0-9]{3}){2,}|[1-9][0-9]{0,2}(?:['\u2019\u00a0\u202f][0-9]{3})+(?:[.,][0-9]*)?)"
+    r"(?:[eE][+-]?[0-9]+)?"
 )
 
 
@@ -48,7 +50,7 @@ def number(entry: Any) -> float | None:
 def why_no_number(entry: Any) -> str:
     """Return what is wrong with an entry that is no number."""
     what = "which is no number"
-    if _has_commas(entry):
+    if _has_separators(entry):
         what += ": write decimals with a point, and nothing between thousands"
     return what
 
@@ -89,14 +91,14 @@ def kind_of(entries: list[Any]) -> str:
     """Return what a column holds, of which these are the first entries: "number", "truth" or "words".
 
     Most of them decide, so that a few bad entries do not make a column of numbers one of words; and numbers that are
-    written with commas do not either. All else that is returned says what the column holds instead.
+    written with commas or separators do not either. All else that is returned says what the column holds instead.
     """
     if _are_plain_numbers(entries):
         return "number"
     there = [entry for entry in entries if not is_missing(entry)]
     if sum(isinstance(entry, dict | list) for entry in there) * 2 > len(there):
         return "objects"
-    if sum(number(entry) is not None or _has_commas(entry) for entry in there) * 2 < len(there):
+    if sum(number(entry) is not None or _has_separators(entry) for entry in there) * 2 < len(there):
         times = [entry for entry in there if isinstance(entry, str) and _TIME.fullmatch(entry.strip())]
         return f"times such as {shown(times[0])}" if len(times) * 2 > len(there) else "words"
     is_truth = bool(there) and all(
@@ -115,8 +117,8 @@ def _are_plain_numbers(entries: list[Any]) -> bool:
         return False
 
 
-def _has_commas(entry: Any) -> bool:
-    return isinstance(entry, str) and _COMMA.fullmatch(entry.strip()) is not None
+def _has_separators(entry: Any) -> bool:
+    return isinstance(entry, str) and _SEPARATED.fullmatch(entry.strip()) is not None
 
 
 def shown(entry: Any) -> str:
