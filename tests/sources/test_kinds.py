@@ -173,7 +173,7 @@ IDS = [f"id {n}" for n in range(300)]
 
 def test_words_that_are_nearly_all_different_are_refused(opened):
     what = "Column 'w' holds 280 different words in 300 rows: these are names or texts, and no categories; leave it out"
-    for rows in (1, 64, 10_000):
+    for rows in (30, 10_000):
         with pytest.raises(ValueError, match=what):
             list(opened([*IDS[:280], *IDS[:20]], rows))
     assert sum(map(len, opened(IDS, columns=["x"]))) == 300

@@ -117,7 +117,7 @@ def test_positions_among_broken_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(text_file, "BLOCK", 32)
     rows = ['{0},"x"', '{0},"x', "{0},y", '{0},"two\nlines"', '{0},"x"y', '{0},5" wide']
     (tmp_path / "x.csv").write_text("n,w\n" + "\n".join(rows[n % 6].format(n) for n in range(90)))
-    options = {"skip_bad": True, "batch_rows": 4}
+    options = {"skip_bad": True, "batch_rows": 11}
     source = open_source(tmp_path / "x.csv", **options)
     steps = [(batch, source.position) for batch in source]
     assert source.bad_rows == 30
