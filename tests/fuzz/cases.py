@@ -111,6 +111,7 @@ DATA_CASES: dict[str, Case] = {
     "CSV: from a named pipe": _text("csv", data_seeds.csv(), "accepted", "read named"),
     "JSON lines: from a named pipe": _text("jsonl", data_seeds.jsonl(), "accepted", "read named"),
     "CSV: compressed by zstd": _text("csv.zst", data_seeds.zst(data_seeds.mixed_csv()), "accepted"),
+    "a large population where all is the same": _text("run", b"", "accepted", "plateau"),
     "a category of 10⁹": _text("csv", _large("1000000000"), "refused", "fit categorical-mixture"),
     "a category of 10¹⁹": _text("csv", _large("1e19"), "refused", "fit categorical-mixture"),
     "points at 10³⁰⁰": _text("csv", b"a,b,c\n" + b"1e300,1e300,1e300\n" * 8, "refused", "fit factor-analysis"),

@@ -58,6 +58,21 @@ def mixed_table(dictionary: bool = False) -> pa.Table:
     )
 
 
+def odd_table() -> pa.Table:
+    """Columns of types that are seldom used."""
+    counts = categories()[:, 0].astype(int)
+    return pa.table(
+        {
+            "h": pa.array(numbers()[:, 0].astype(np.float16)),
+            "n": pa.nulls(ROWS),
+            "d": pa.array(counts).cast(pa.decimal128(21, 2)),
+            "k": pa.array(counts, pa.uint8()).dictionary_encode(),
+            "w": pa.array(words(), pa.large_string()),
+            "t": pa.array(counts > 1),
+        }
+    )
+
+
 def csv(separator: str = ",") -> bytes:
     """Numbers with a header."""
     lines = [separator.join("" if np.isnan(x) else repr(float(x)) for x in row) for row in numbers()]
@@ -162,6 +177,8 @@ DATA: dict[str, tuple[str, Callable[[], bytes]]] = {
     "arrow dictionary": ("arrow", lambda: arrow(mixed_table(dictionary=True))),
     "arrow stream": ("arrows", lambda: arrow(mixed_table(), stream=True)),
     "arrow stream dictionary": ("arrows", lambda: arrow(mixed_table(dictionary=True), stream=True)),
+    "arrow types": ("arrow", lambda: arrow(odd_table())),
+    "parquet types": ("parquet", lambda: parquet(odd_table(), "none")),
     "arrow lz4": ("feather", lambda: arrow(mixed_table(), compression="lz4")),
     "arrow zstd": ("arrow", lambda: arrow(mixed_table(dictionary=True), compression="zstd")),
 }
@@ -171,5 +188,6 @@ WORDY = frozenset(
     {
         "csv mixed", "jsonl mixed", "csv.gz", "csv.zst", "parquet snappy", "parquet zstd", "parquet words",
         "arrow words", "arrow dictionary", "arrow stream", "arrow stream dictionary", "arrow lz4", "arrow zstd",
+        "arrow types", "parquet types",
     }
 )  # fmt: skip

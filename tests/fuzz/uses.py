@@ -84,7 +84,9 @@ def _use(use: str) -> Callable[[Path, File], None]:
         return lambda path, file: _read(path, file, rest)
     if first in ("fit", "resume", "search"):
         return lambda path, file: {"fit": _fit, "resume": _resume, "search": _search}[first](path, rest, file)
-    return {"ask": _ask, "learn": _learn, "save": _save}.get(first) or (lambda path, file: _command(path, file, use))
+    return {"ask": _ask, "learn": _learn, "save": _save, "plateau": _plateau}.get(first) or (
+        lambda path, file: _command(path, file, use)
+    )
 
 
 # data
@@ -313,3 +315,11 @@ def _search(path: Path, name: str, file: File) -> None:
     _number("x", found.x)
     if not np.isfinite(found.fun):
         raise Wrong(f"not finite: the best value is {found.fun}")
+
+
+def _plateau(path: Path, file: File) -> None:
+    """Rank many points that are all as good: it takes little time and memory."""
+    from kullback import minimize
+
+    options = {"budget": 20_000, "population": 20_000, "vectorized": True, "restarts": None}
+    _number("x", minimize(lambda X: np.zeros(len(X)), [1.0, 2.0], **options).x)
