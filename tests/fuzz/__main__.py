@@ -13,7 +13,7 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="try many files")
     run.add_argument("--files", type=int, default=20_000)
-    run.add_argument("--first", type=int, default=0)
+    run.add_argument("--first", type=int, default=0, help="number of the first file; before file 0 come the cases")
     run.add_argument("--minutes", type=float, default=40)
     run.add_argument("--seed", type=int, default=0)
     run.add_argument("--workers", type=int, default=2)
@@ -36,6 +36,7 @@ def main() -> int:
     power.add_argument("names", nargs="*", help="the mends to undo; all of them if there is none")
     power.add_argument("--files", type=int, default=2000)
     power.add_argument("--workers", type=int, default=2)
+    power.add_argument("--only", default="", help="formats, with commas, where it is known which ones fail")
     for each in (kills, tables, power):
         each.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
@@ -58,6 +59,7 @@ def _work(asked: argparse.Namespace) -> int:
 
 
 def _run(asked: argparse.Namespace) -> int:
+    from fuzz import model_cases
     from fuzz.driver import Run, table
     from fuzz.worker import place_to_work
 
@@ -135,7 +137,7 @@ def _tables(asked: argparse.Namespace) -> int:
 def _power(asked: argparse.Namespace) -> int:
     from fuzz.power import show
 
-    return show(asked.names, asked.seed, asked.files, asked.workers)
+    return show(asked.names, asked.seed, asked.files, asked.workers, asked.only)
 
 
 if __name__ == "__main__":

@@ -86,6 +86,7 @@ DATA_CASES: dict[str, Case] = {
     "NPY: no rows of a trillion columns": _text("npy", _npy_header("(0, 1000000000000)")),
     "NPY: a row of many columns that are not there": _text("npy", _npy_header("(1, 100000000000)")),
     "NPY: the header does not end": _text("npy", _npy_header("(2, 3", bytes(48))),
+    "NPY: a header that is very long": _text("npy", _npy_header("(2, 3), " + "9" * 5000, bytes(48))),
     "NPY: code in the header": _text("npy", _npy_header("(2, 3)", bytes(48), "__import__('os').abort()")),
     "NPY: two rows, wide": _text("npy", _npy_header("(2, 300000)", bytes(4_800_000)), "accepted"),
     "NPZ: no rows of a trillion columns": _text("npz", data_seeds.npz("X.npy", _npy_header("(0, 1000000000000)"))),

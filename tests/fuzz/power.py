@@ -6,42 +6,57 @@ import threading
 from pathlib import Path
 
 import kullback
-from fuzz.driver import Run
+from fuzz import model_cases
+from fuzz.driver import Result, Run, results
 from fuzz.undone import UNDONE
 
 
-def show(names: list[str], seed: int, files: int, workers: int) -> int:
+def show(names: list[str], seed: int, files: int, workers: int, only: str) -> int:
     """Say for each mend which file is the first to fail without it; return how many are not noticed."""
     missed = 0
     for name in names or UNDONE:
-        found = first_failure(name, seed, files, workers)
+        with tempfile.TemporaryDirectory() as folder:
+            library = undone(name, Path(folder))
+            run = Run(seed, files, 60.0, workers, Path(folder), only=only, library=(str(library),))
+            tried, found = first_failure(run)
+            if found is None:  # what no chance has made may be among the cases
+                cases = len(model_cases.CASES)
+                _, found = first_failure(run._replace(first=-cases, files=cases, only=""))
         missed += found is None
-        print(f"{name}: {'NOT FOUND' if found is None else found}", flush=True)
+        print(f"{name}: {_said(found, tried)}", flush=True)
     return missed
 
 
-def first_failure(name: str, seed: int, files: int, workers: int) -> str | None:
-    """Return what fails when a mend is undone, of so many files; None if nothing does."""
-    stop = threading.Event()
-    with tempfile.TemporaryDirectory() as folder:
-        library = Path(folder, "library")
-        shutil.copytree(Path(kullback.__file__).parent, library / "kullback")
-        undo(name, library / "kullback")
-        run = Run(seed, files, 60.0, workers, Path(folder), library=(str(library),))
-        failed = []
-        for tried, result in enumerate(run.all_results(stop), 1):
-            if result.fails and not failed:
-                failed.append(f"file {result.number} ({tried} tried): {result.outcome} ({result.origin}; {result.use})")
-                failed.append(" ".join(result.said.split())[:160])
+def first_failure(run: Run) -> tuple[int, Result | None]:
+    """Return how many files were tried, and the first that fails with this library and does not with the mended one."""
+    stop, tried, found = threading.Event(), 0, None
+    for result in run.all_results(stop):
+        tried += found is None
+        if result.fails and found is None:
+            (mended,) = results(run.seed, range(result.number, result.number + 1), run.folder / "seeds")
+            if not mended.fails:
+                found = result
                 stop.set()
-    return " ".join(failed) or None
+    return tried, found
 
 
-def undo(name: str, library: Path) -> None:
-    """Write the lines of a mend as they were."""
+def _said(found: Result | None, tried: int) -> str:
+    if found is None:
+        return f"NOT FOUND in {tried:,} files"
+    where = f"case {model_cases.NAMES[-1 - found.number]!r}" if found.number < 0 else f"file {found.number}"
+    return (
+        f"{where} after {tried:,}: {found.outcome} ({found.origin}; {found.use}) {' '.join(found.said.split())[:100]}"
+    )
+
+
+def undone(name: str, folder: Path) -> Path:
+    """Return where the library is without a mend."""
+    library = folder / "library"
+    shutil.copytree(Path(kullback.__file__).parent, library / "kullback")
     for file, mended, before in UNDONE[name]:
-        path = library / file
+        path = library / "kullback" / file
         text = path.read_text(encoding="utf-8")
         if mended not in text:
             raise LookupError(f"{file} has no {mended!r}: bring the list of mends up to date.")
         path.write_text(text.replace(mended, before), encoding="utf-8")
+    return library

@@ -3,12 +3,16 @@
 import contextlib
 import errno
 import lzma
+import re
 import struct
 import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+#: Characters of what a reader of files says that are shown.
+LONGEST = 160
 
 _ERRORS = (
     zipfile.BadZipFile,
@@ -34,11 +38,11 @@ def damaged(name: str, kind: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, *_ERRORS) as error:
-        raise ValueError(f"{name} is no {kind}, or it is damaged: {_first(error)}.") from None
+        raise ValueError(f"{name} is no {kind}, or it is damaged: {first_sentence(error)}.") from None
     except OSError as error:
         if error.errno not in (None, errno.EINVAL):  # it is the disk that speaks, not the file
             raise
-        raise ValueError(f"{name} is no {kind}, or it is damaged: {_first(error)}.") from None
+        raise ValueError(f"{name} is no {kind}, or it is damaged: {first_sentence(error)}.") from None
 
 
 def check_table(table: Any, name: str, labels: Sequence[str]) -> None:
@@ -52,13 +56,14 @@ def check_table(table: Any, name: str, labels: Sequence[str]) -> None:
         try:
             column.validate(full=True)
         except pa.ArrowException as error:
-            raise ValueError(f"{name}: column {label!r} is damaged: {_first(error)}.") from None
+            raise ValueError(f"{name}: column {label!r} is damaged: {first_sentence(error)}.") from None
     try:
         table.validate()  # whether all are as long as it says
     except pa.ArrowException as error:
-        raise ValueError(f"{name} is damaged: {_first(error)}.") from None
+        raise ValueError(f"{name} is damaged: {first_sentence(error)}.") from None
 
 
-def _first(error: Exception) -> str:
-    """Return the first sentence of a message."""
-    return str(error).split("\n")[0].rstrip(". ") or type(error).__name__
+def first_sentence(error: Exception) -> str:
+    """Return the first sentence of a message, shortened: some readers repeat what they could not read."""
+    text = re.split(r"[\n;]", str(error))[0].rstrip(". ") or type(error).__name__
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

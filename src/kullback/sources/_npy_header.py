@@ -1,11 +1,12 @@
 """What the header of a NumPy array in a file says, checked against the bytes that are there."""
 
 import math
-import re
 import tokenize
 from typing import IO, Any, NamedTuple
 
 import numpy as np
+
+from kullback.sources._damage import first_sentence
 
 #: The most columns of an array without rows: no bytes say how many there are.
 _WIDEST = 1_000_000
@@ -48,5 +49,5 @@ def _read(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype
         read = known.read_array_header_1_0 if version == (1, 0) else known.read_array_header_2_0
         return read(stream)
     except (ValueError, TypeError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError, EOFError) as error:
-        why = re.split(r"[\n;]", str(error))[0].rstrip(". ") or type(error).__name__
+        why = first_sentence(error)
         raise ValueError(f"{name} holds no array of numbers, or is damaged: {why}.") from None
