@@ -65,9 +65,9 @@ def _run(asked: argparse.Namespace) -> int:
 
     folder = asked.folder or Path(tempfile.mkdtemp(prefix="fuzz-"))
     began, found, failed = time.monotonic(), [], []
-    run = Run(
-        asked.seed, asked.files, asked.minutes, asked.workers, folder.absolute(), asked.each, asked.first, asked.only
-    )
+    cases = len(model_cases.CASES) if asked.first == 0 else 0
+    files, first = asked.files + cases, asked.first - cases
+    run = Run(asked.seed, files, asked.minutes, asked.workers, folder.absolute(), asked.each, first, asked.only)
     for result in run.all_results():
         found.append(result)
         if result.fails:
