@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kullback
-from cli.helpers import BATCH, KINDS, held, rows_for, write_csv
+from cli.helpers import BATCH, KINDS, held, rows_for, size_of, write_csv
 
 
 def test_online_is_fit_stream(run):
@@ -172,3 +172,17 @@ def test_the_example_of_each_help_runs(run, name):
     (line,) = [line for line in told.splitlines() if line.strip().startswith("$ kullback")]
     write_csv("data.csv", rows_for(name, BATCH))
     assert "64 rows" in run(*line.split()[2:]).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["online", "em"])
+@pytest.mark.parametrize("name", ["gaussian-mixture", "gaussian-hmm", "linear-dynamical-system"])
+def test_the_log_likelihood_is_in_nats_per_row(run, name, method):
+    X = rows_for(name, 4 * BATCH)
+    write_csv("data.csv", X)
+    fit = ["fit", name, "data.csv", *size_of(name), "--random-state", 0, "--batch-rows", BATCH, "--method", method]
+    told = json.loads(run(*fit, "--json", "--save", "m").stdout.splitlines()[-1])
+    model = kullback.load("m")
+    score = model.score(X) / (1 if name == "gaussian-mixture" else len(X))
+    assert told["log_likelihood"] == model.lower_bound_
+    assert told["log_likelihood"] == pytest.approx(score, abs=1)  # a sum would be hundreds off
