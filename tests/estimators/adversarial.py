@@ -1,6 +1,6 @@
 """Random tables made to break estimators: each must be learned from, or refused with one sentence.
 
-`run(n, seed)` returns what went wrong, one line for each failure; `case(seed, number, name)` is one table, to look at again.
+`run(n, seed)` returns what went wrong, one line for each failure; `case(seed, number, name)` tries one table again.
 """
 
 import contextlib

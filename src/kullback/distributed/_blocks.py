@@ -38,6 +38,8 @@ class Blocks:
         self._survey: Survey = reduced([part.asked(look) for part in self._parts], merge_surveys)
         if self._survey.mass <= 0:
             raise ValueError("X has no row that counts: there is nothing to learn from.")
+        if not np.isfinite(self._survey.mass):
+            raise ValueError("sample_weight is so large that its sum is not finite: divide it by a large number.")
         self._sample: Rows | None = None
         if first:
             self._sample = self._learn_shape()

@@ -288,14 +288,12 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         rows, found = trial_rows(data), dict(vars(self))
         reached = trial_result(best, rows, self._emissions, self._prior)
         for seed in seeds:
-            vars(self).update(before)
-            for name in vars(self).keys() - before.keys():
-                delattr(self, name)
+            self.__dict__ = dict(before)
             model = self._started(data, RandomStart(data, k, self._shown, int(seed)))
             result = trial_result(model, rows, self._emissions, self._prior)
             if result > reached:
                 best, reached, found = model, result, dict(vars(self))
-        vars(self).update(found)
+        self.__dict__ = found
         return best
 
     def _starts_states(self, before: dict[str, Any]) -> bool:

@@ -78,7 +78,9 @@ def check_scale(X: np.ndarray) -> None:
 
 def check_total(weight: np.ndarray) -> None:
     """Raise unless the sum of weights is finite."""
-    if not np.isfinite(weight.sum()):
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if not np.isfinite(total):
         raise ValueError("sample_weight is so large that its sum is not finite: divide it by a large number.")
 
 

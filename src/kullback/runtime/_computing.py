@@ -57,14 +57,16 @@ def computing() -> Iterator[None]:
 
 def _nothing_else() -> bool:
     """Whether 64 bits are all that is needed. It is asked at every step of a stream, so it is quick."""
-    return _settings(jax.config) == _good and "raise" not in np.geterr().values() and jax.core.trace_ctx.is_top_level()
+    errors = np.geterr()
+    quiet = errors["under"] == "ignore" and "raise" not in errors.values()
+    return quiet and _settings(jax.config) == _good and jax.core.trace_ctx.is_top_level()
 
 
 def _enter(settings: contextlib.ExitStack) -> None:
     for found, (value, setting) in zip(_settings(jax.config), _OURS.values(), strict=True):
         if found != value:
             settings.enter_context(setting(value))
-    if "raise" in np.geterr().values():
-        settings.enter_context(np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"))
+    errors: dict[str, Any] = {name: "warn" if how == "raise" else how for name, how in np.geterr().items()}
+    settings.enter_context(np.errstate(**(errors | {"under": "ignore"})))
     if not jax.core.trace_ctx.is_top_level():
         settings.enter_context(jax.core.eval_context())
