@@ -128,3 +128,16 @@ def test_an_interrupt_from_the_keyboard_reaches_all_processes_and_the_work_is_sa
     assert process.returncode == 130, said
     assert "the model so far is in model.safetensors" in said
     assert kullback.load(tmp_path / "model.safetensors").n_iter_ >= 1
+
+
+@pytest.mark.slow
+def test_a_long_file_on_workers_goes_the_way_of_one_machine(run, address):
+    rng = np.random.default_rng(0)
+    np.save("data.npy", rng.normal(rng.normal(0, 1, (5, 3))[rng.integers(5, size=200_000)], 1.0))
+    fit = ["fit", "gaussian-mixture", "data.npy", "--n-components", 5, "--random-state", 1, "--method", "em"]
+    fit += ["--max-iter", 40, "--tol", 0]
+    run(*fit, "--save", "one.safetensors")
+    run(*fit, "--scheduler", address, "--save", "two.safetensors")
+    one, two = (np.array(kullback.load(f"{name}.safetensors").lower_bounds_) for name in ("one", "two"))
+    np.testing.assert_allclose(two[:20], one[:20], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(two[-1], one[-1], rtol=0, atol=1e-6)

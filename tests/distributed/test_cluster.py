@@ -124,3 +124,13 @@ def test_addresses_are_checked(address):
 def test_a_cluster_has_workers():
     with pytest.raises(ValueError, match="workers is 0"):
         local_cluster(0)
+
+
+@pytest.mark.slow
+def test_a_long_table_on_workers_goes_the_way_of_one_machine(client):
+    X = blocks(4, 25_000)  # more than a start looks at
+    alone, there = (
+        kullback.GaussianMixture(3, random_state=0, tol=0, max_iter=25).fit(one) for one in (X.compute(), X)
+    )
+    np.testing.assert_allclose(there.lower_bounds_, alone.lower_bounds_, rtol=0, atol=1e-9)
+    assert_same(alone, there)

@@ -106,3 +106,16 @@ def test_a_table_that_is_not_short_by_itself():
     alone, there = clone(estimator).fit(X), clone(estimator).fit(da.from_array(X, chunks=(65_536, 4)))
     np.testing.assert_allclose(there.lower_bounds_[:20], alone.lower_bounds_[:20], rtol=0, atol=1e-9)
     assert abs(there.lower_bound_ - alone.lower_bound_) < 1e-6
+
+
+@pytest.mark.parametrize("kind", [kullback.CategoricalMixture, kullback.CategoricalHMM])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_what_no_drawn_row_has_is_not_impossible(few, kind):
+    X = np.arange(900.0).reshape(-1, 1) % 2
+    places = _drawn.drawn_rows(900), _drawn.drawn_pieces(np.array([450, 450]), np.ones(2)).rows
+    X[np.setdiff1d(np.arange(900), np.concatenate(places))[[3, 200]]] = 2
+    estimator = short(kind(2, random_state=0))
+    lengths = [[450, 450]] if kind is kullback.CategoricalHMM else []
+    alone = clone(estimator).fit(X, *lengths)
+    assert np.isfinite(alone.lower_bounds_).all()
+    assert_same(alone, clone(estimator).fit(da.from_array(X, chunks=(450, 1)), *lengths))

@@ -15,6 +15,7 @@ from kullback.distributed._survey import Survey, merge_surveys, surveyed
 from kullback.distributed._tree import reduced, shared
 from kullback.estimators._drawn import drawn_rows
 from kullback.estimators._rows import Rows, has_features
+from kullback.estimators._support import with_support
 from kullback.families import Frame, Gaussian
 from kullback.learning import Report, expected, merged, nearest
 from kullback.runtime import computing
@@ -53,9 +54,11 @@ class Blocks:
     def start(self, random: np.random.RandomState) -> Any:
         """Return the model to begin with. Call it in 64 bits."""
         assert self._sample is not None
-        if self._estimator._starts_from_all and len(self._sample) < self._count:
+        if len(self._sample) == self._count:
+            return self._estimator._start(self._sample, random)
+        if self._estimator._starts_from_all:
             return self._estimator._start(_with_moments(*self._moments()), random)
-        return self._estimator._start(self._sample, random)
+        return with_support(self._estimator._start(self._sample, random))
 
     def em_step(self, model: Any, prior: Any = None) -> tuple[Any, Report]:
         """Return the model nearest to all rows, each taken with its posterior under the old model."""

@@ -11,7 +11,7 @@ import numpy as np
 from kullback.distributed._blocks import below_each_other, summed
 from kullback.distributed._parts import Part, parts_of, rows_of
 from kullback.distributed._tree import reduced, shared
-from kullback.estimators._drawn import Pieces, drawn_pieces
+from kullback.estimators._drawn import Pieces, drawn_pieces, is_long
 from kullback.estimators._sequences import Sequences, check_lengths
 from kullback.learning import Report, expected, nearest
 from kullback.runtime import computing
@@ -46,7 +46,7 @@ class SequenceBlocks:
             for part, (first, some), known in zip(parts, _in_blocks(self._all, rows), _split(inputs, rows), strict=True)
         ]
         estimator._sequences(seen.extremes, None, None, True)  # learns the columns, and checks what they mean
-        self.to_start_from = _ToStartFrom(seen, self._fetched)
+        self.to_start_from = _ToStartFrom(seen, self._fetched, is_long(int(self._all[self._weight > 0].sum())))
         self.absent = self.to_start_from.absent
 
     def __len__(self) -> int:
@@ -121,11 +121,12 @@ class _Seen(NamedTuple):
 
 
 class _ToStartFrom:
-    """Sequences that are fetched when a start looks at their rows."""
+    """Sequences that are fetched when a start looks at their rows; `in_part` says whether they are some of more."""
 
-    def __init__(self, seen: _Seen, fetch: Any):
+    def __init__(self, seen: _Seen, fetch: Any, in_part: bool):
         self.absent: Any = seen.absent
         self.extremes = np.asarray(seen.extremes, dtype=np.float64)
+        self.in_part = in_part
         self._fetched = functools.cache(fetch)
 
     def __len__(self) -> int:

@@ -32,13 +32,18 @@ class Pieces(NamedTuple):
         return Pieces(*(part[places] for part in self))
 
 
+def is_long(count: int) -> bool:
+    """Say whether a start looks at some of so many rows only."""
+    return count > MOST_ROWS
+
+
 def drawn_rows(count: int) -> np.ndarray | None:
     """Return the places of rows of a table with so many, in order; None for all.
 
     >>> drawn_rows(100) is None, len(drawn_rows(10**9))
     (True, 65536)
     """
-    if count <= MOST_ROWS:
+    if not is_long(count):
         return None
     return np.sort(np.random.default_rng(_SEED).choice(count, MOST_ROWS, replace=False))
 
@@ -51,7 +56,7 @@ def drawn_pieces(lengths: np.ndarray, weight: np.ndarray) -> Pieces | None:
     """
     begins = np.cumsum(lengths) - lengths
     counts = np.flatnonzero(weight > 0)
-    if lengths[counts].sum() <= MOST_ROWS:
+    if not is_long(int(lengths[counts].sum())):
         return None if len(counts) == len(lengths) else Pieces(begins, lengths, np.arange(len(lengths))).chosen(counts)
     cut = _cut(begins, lengths, min(PIECE, MOST_ROWS))
     cut = cut.chosen(np.flatnonzero(weight[cut.sequences] > 0))

@@ -20,6 +20,7 @@ from kullback.estimators._progress import Progress
 from kullback.estimators._rows import Rows
 from kullback.estimators._sound import check_scale, check_total
 from kullback.estimators._stream import check_stream, enough_to_start
+from kullback.estimators._support import with_support
 from kullback.estimators.constraints import check_sample_weight
 from kullback.families import Batch
 from kullback.learning import em_step, sized_jit
@@ -192,7 +193,9 @@ class Estimator(DensityMixin, ModelEstimator):
 
     def _begun(self, rows: Rows, random: np.random.RandomState) -> Any:
         """Return the model to begin with; of a long table some rows are enough."""
-        return self._start(rows if self._starts_from_all else rows.drawn(), random)
+        some = rows if self._starts_from_all else rows.drawn()
+        model = self._start(some, random)
+        return model if some is rows else with_support(model)
 
     def _rows(self, X: Any, sample_weight: Any, first: bool, least: int) -> Rows:
         table = X

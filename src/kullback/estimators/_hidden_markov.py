@@ -13,6 +13,7 @@ from kullback.estimators._hmm_starts import ClusterStart, RandomStart, StateStar
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._monitor import ConvergenceMonitor
 from kullback.estimators._sequences import Sequences
+from kullback.estimators._support import supported
 from kullback.estimators.constraints import Interval, StrOptions
 from kullback.families import Independent
 from kullback.models import HiddenMarkovModel
@@ -306,7 +307,10 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
             self.startprob_ = start.initial
         if self._starts("t", "transmat_"):
             self.transmat_ = start.transitions
-        for name, value in self._emission_attributes(self._started_emissions(data, start)).items():
+        emissions = self._started_emissions(data, start)
+        if set(self._emission_letters) & set(self.init_params) and data.in_part:
+            emissions = supported(emissions)
+        for name, value in self._emission_attributes(emissions).items():
             setattr(self, name, value)
         return self.to_model()
 

@@ -79,6 +79,11 @@ class Sequences:
         """The columns that have no entry."""
         return np.isnan(self.X).all(axis=0)
 
+    @property
+    def in_part(self) -> bool:
+        """Whether these are some rows of more."""
+        return self.extremes is not self.X
+
     @functools.cached_property
     def to_start_from(self) -> "Sequences":
         """What a start looks at: all rows, or pieces of some sequences."""
