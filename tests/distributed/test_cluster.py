@@ -127,6 +127,7 @@ def test_a_cluster_has_workers():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Best performing initialization")
 def test_a_long_table_on_workers_goes_the_way_of_one_machine(client):
     X = blocks(4, 25_000)  # more than a start looks at
     alone, there = (
