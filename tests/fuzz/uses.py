@@ -18,7 +18,8 @@ from fuzz.files import File
 from kullback import estimators, sources
 from kullback.cli._group import _sentence
 
-LONGEST = 400
+#: Characters of a line: what the command allows itself, for names of files and columns may be long, and its name.
+LONGEST = 1010
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
