@@ -1,14 +1,18 @@
 """Damaged files of every kind are refused by a sentence or answered with numbers: a short form of `make fuzz`."""
 
 import random
+from pathlib import Path
 
 import pytest
 
+import kullback
 from cli.helpers import Server
 from fuzz import model_cases, model_seeds
 from fuzz.driver import Run
 from fuzz.kills import chain
+from fuzz.undone import UNDONE
 
+LIBRARY = Path(kullback.__file__).parent
 CASES, FILES = len(model_cases.CASES), 400
 
 
@@ -39,3 +43,9 @@ def test_a_fit_that_is_killed_goes_on_bit_for_bit(tmp_path, name):
         assert chain(server, tmp_path, name, 4, random.Random(name)) > 0
     finally:
         server.close()
+
+
+@pytest.mark.parametrize("name", UNDONE)
+def test_what_shows_the_power_of_the_files_knows_the_library(name):
+    for file, mended, _ in UNDONE[name]:
+        assert mended in (LIBRARY / file).read_text(encoding="utf-8")

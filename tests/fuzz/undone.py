@@ -49,7 +49,7 @@ UNDONE: dict[str, list[tuple[str, str, str]]] = {
         ("estimators/_file.py", "check_parameters(estimator)", "estimator._validate_params()"),
     ],
     "sizes of model files come before what is allocated": [
-        ("estimators/_file.py", "            check_size(estimator", "            (lambda *args: None)(estimator"),
+        ("estimators/_file.py", "        check_size(estimator", "        (lambda *args: None)(estimator"),
     ],
     "equal models are equal bytes": [
         (
