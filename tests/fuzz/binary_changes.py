@@ -58,7 +58,7 @@ def npy(data: bytes, rng: random.Random) -> bytes:
 
 def npz(data: bytes, rng: random.Random) -> bytes:
     """Change what is in the archive, or what its directory says."""
-    what = rng.choices(("array", "name", "encrypted", "directory", "second", "end"), (5, 3, 2, 3, 1, 1))[0]
+    what = rng.choices(("array", "name", "encrypted", "directory", "second", "end"), (5, 3, 4, 3, 1, 1))[0]
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         content = archive.read(archive.namelist()[0])
     deflated = rng.random() < 0.5
