@@ -73,7 +73,7 @@ class Checkpoint:
             raise ValueError(f"{self._path} is a model and no checkpoint: give --checkpoint another file.")
         theirs = held["command"]
         for name in {**self._command, **theirs}:
-            if name not in theirs or name not in self._command or theirs[name] != self._command[name]:
+            if name not in theirs or name not in self._command or not _same(theirs[name], self._command[name]):
                 was, now = (_shown(command.get(name)) for command in (theirs, self._command))
                 raise ValueError(
                     f"{self._path} is a checkpoint of another command: {name[:60]} was {was} there and is {now} here; "
@@ -120,6 +120,11 @@ def _check_source(estimator: Any) -> None:
     for words in codes.values():
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise ValueError("the words of a column are no words")
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values of JSON are the same, and of the same type: True is not 1."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _shown(value: Any) -> str:
