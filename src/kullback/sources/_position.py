@@ -56,8 +56,11 @@ def _check_row(position: dict[str, Any]) -> None:
     rows, row = position["done"] + position["bad"], position["row"]
     if row > rows or (position["file"] == 0 and row != rows):
         raise _wrong(f"done and bad are {rows} rows together, and row is", row)
-    if "skip" in position and not (position["skip"] <= row and position["byte"] <= position["end"]):
-        raise _wrong("skip and byte are", [position["skip"], position["byte"]])
+    if "skip" in position:
+        skip, byte, line, end = (position[name] for name in ("skip", "byte", "line", "end"))
+        before = position.get("data", {}).get("tail") or str(end)
+        if skip > row or byte > end or not 1 <= line <= byte + 1 or int(before.split()[0]) != end:
+            raise _wrong("skip, byte, line and end are", [skip, byte, line, end])
 
 
 def _check_shuffled(position: dict[str, Any], places: list[set[str]], labels: list[str]) -> None:
