@@ -76,7 +76,7 @@ def test_settings_are_given_back(name):
         assert state() == before
 
 
-@pytest.mark.filterwarnings("ignore:Best performing")
+@pytest.mark.filterwarnings("ignore:Best performing", "ignore:Number of distinct clusters")
 @pytest.mark.parametrize("scale", [1e-200, 1e100])
 def test_numbers_that_underflow_are_no_floating_point_errors(scale):
     plain = GaussianMixture(2, random_state=0, max_iter=2)
