@@ -33,7 +33,7 @@ BROKEN = (
 
 
 #: Entries and parameters are at most so large, that their squares and sums of these are finite; variances are squares.
-LARGEST = 1e150
+LARGEST = 1e152
 _SQUARES = ("covariance", "variance", "noise")
 _VARIANCES = ("variance", "noise")
 _GAUSSIANS = (Gaussian, DiagonalGaussian, SphericalGaussian)
