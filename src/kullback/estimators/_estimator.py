@@ -19,6 +19,7 @@ from kullback.estimators._online import moved
 from kullback.estimators._progress import Progress
 from kullback.estimators._rows import Rows
 from kullback.estimators._sound import check_scale, check_total
+from kullback.estimators._spares import with_spares, without_spares
 from kullback.estimators._stream import check_stream, enough_to_start
 from kullback.estimators._support import with_support
 from kullback.estimators.constraints import check_sample_weight
@@ -82,7 +83,9 @@ class Estimator(DensityMixin, ModelEstimator):
         prior = getattr(self, "_prior", None)
 
         def step(model: Any) -> tuple[Any, Any]:
-            return em_step(model, rows.batches(rows.frame_for(_components(model))), prior)
+            spared = with_spares(model, rows.X) if prior is None else model
+            found, seen = em_step(spared, rows.batches(rows.frame_for(_components(spared))), prior)
+            return without_spares(found, model), seen
 
         self._learn(lambda: self._begun(rows, random), step, rows.mass, goes_on)
         return self
@@ -235,7 +238,7 @@ class Estimator(DensityMixin, ModelEstimator):
 
     def _answers(self, X: Any, sample_weight: Any, question: Callable[[Any, Batch], Any]) -> tuple[Rows, np.ndarray]:
         rows, model = self._asked(X, sample_weight, least=1)
-        answers = []
+        model, answers = with_spares(model, rows.X), []
         for here, batch in rows.placed():
             with computing():
                 answers.append(np.asarray(question(model, batch))[: here.stop - here.start])

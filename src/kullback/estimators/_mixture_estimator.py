@@ -64,7 +64,7 @@ class MixtureEstimator(Estimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each component given each row."""
-        return self._ask(X, _posterior)
+        return self._ask(X, _posterior)[:, : len(self.weights_)]
 
     def predict(self, X: Any) -> np.ndarray:
         """Most probable component of each row."""

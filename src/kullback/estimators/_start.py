@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.cluster import KMeans, kmeans_plusplus
 
 from kullback.estimators._rows import Rows
+from kullback.estimators._spares import with_spares, without_spares
 from kullback.families import Batch, by_blocks
 from kullback.learning import merged, nearest, sized_jit
 from kullback.models import Mixture, MixtureStatistics
@@ -54,15 +55,17 @@ class Labels:
 def started(blank: Mixture, rows: Rows, labels: Labels) -> Mixture:
     """Return the mixture whose components have the rows that the labels give them."""
     total: Any = None
+    spared = with_spares(blank, rows.X)
     for here, batch in rows.placed():
         share = labels.of(here)
         if rows.weight is not None:
             share = share * rows.weight[here, None]
-        padding = np.zeros((len(batch.weight) - len(share), share.shape[1]))
-        found = _assigned(blank, batch.weighted(np.concatenate([share, padding])))
+        full = np.zeros((len(batch.weight), len(spared.weights)))
+        full[: len(share), : share.shape[1]] = share
+        found = _assigned(spared, batch.weighted(full))
         # computing runs ahead of the loop: without waiting, the batches of a long table would pile up
         total = jax.block_until_ready(found if total is None else merged(total, found))
-    return jax.tree.map(np.asarray, nearest(blank, total, None)[0])
+    return jax.tree.map(np.asarray, without_spares(nearest(spared, total, None)[0], blank))
 
 
 @sized_jit
