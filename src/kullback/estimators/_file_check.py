@@ -165,7 +165,7 @@ def check_attributes(estimator: Any) -> None:
     if any(seen) != all(seen):
         raise ValueError("n_points_seen_ and n_batches_seen_ do not come together.")
     if hasattr(estimator, "learning_curve_"):
-        check_curve(estimator.learning_curve_)
+        check_curve(estimator.learning_curve_, getattr(estimator, "n_points_seen_", 0))
 
 
 def _check_categories(estimator: Any, shape: dict[str, Any]) -> None:

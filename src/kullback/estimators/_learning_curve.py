@@ -31,9 +31,11 @@ def extended(curve: np.ndarray | None, seen: float, log_likelihood: float, point
     return longer[:-1]
 
 
-def check_curve(curve: np.ndarray) -> None:
-    """Raise unless this is a curve: rows of three numbers, the points seen never falling."""
+def check_curve(curve: np.ndarray, seen: float) -> None:
+    """Raise unless this is a curve: rows of three numbers, the points never falling, and no more than were seen."""
     if np.ndim(curve) != 2 or np.shape(curve)[1] != 3 or len(curve) > MOST:
         raise ValueError(f"learning_curve_ has shape {np.shape(curve)}: it must have at most {MOST} rows of 3 numbers.")
     if not ((np.diff(curve[:, 0]) >= 0).all() and (curve[:, 2] > 0).all()):
         raise ValueError("learning_curve_ does not count points: their number cannot fall from row to row.")
+    if len(curve) and curve[-1, 0] > seen * (1 + 1e-9):
+        raise ValueError(f"learning_curve_ counts {curve[-1, 0]:.6g} points, and n_points_seen_ is {seen:.6g}.")
