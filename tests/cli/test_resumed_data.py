@@ -106,12 +106,12 @@ def test_batch_em_takes_no_other_rows(run, refused, monkeypatch, change):
     assert refused(*words, "--resume").startswith("data.csv is not what was read before: ")
 
 
-def forge(path, change):
-    """Change what a checkpoint says of its place and its command."""
+def forge(path, change, part=lambda header: header["attributes"]["checkpoint_"]):
+    """Change what a checkpoint says of its place and its command, or another part of its header."""
     with safe_open(path, framework="numpy") as file:
         metadata, arrays = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     header = json.loads(metadata["header"])
-    change(header["attributes"]["checkpoint_"])
+    change(part(header))
     save_file(arrays, path, metadata={**metadata, "header": json.dumps(header)})
 
 
@@ -217,3 +217,11 @@ def test_the_lock_is_given_back_after_an_error(run, refused):
         assert "no column 'z'" in refused(*FIT, *KEPT, "--columns", "z")
     assert not list(Path().glob(".*"))
     assert "none is not a directory" in refused(*FIT, "--checkpoint", "none/run.ckpt", "--save", "m.safetensors")
+
+
+def test_the_parameters_of_a_checkpoint_are_those_of_its_command(run, refused, stopped):
+    write_csv("data.csv", ROWS)
+    stopped(*FIT, *KEPT)
+    forge("run.ckpt", lambda parameters: parameters.update(reg_covar=1e13), lambda header: header["parameters"])
+    sentence = refused(*FIT, *KEPT, "--resume")
+    assert sentence == "run.ckpt is damaged: its model has reg_covar = 10000000000000.0, and its command 1e-06."

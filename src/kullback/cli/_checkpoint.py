@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from kullback import estimators
 from kullback._file_lock import locked
 from kullback._whole_file import sweep
@@ -82,6 +84,7 @@ class Checkpoint:
         try:
             place = read_place(held.get("place"), self._command, len(getattr(estimator, "lower_bounds_", ())))
             _check_source(estimator)
+            _check_parameters(estimator, self._command)
         except ValueError as error:
             raise ValueError(f"{self._path} is damaged: {error}.") from None
         return estimator, place
@@ -120,6 +123,14 @@ def _check_source(estimator: Any) -> None:
     for words in codes.values():
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise ValueError("the words of a column are no words")
+
+
+def _check_parameters(estimator: Any, command: dict[str, Any]) -> None:
+    """Raise unless the parameters are those of the command; what it leaves to the data, the data has decided."""
+    for name, value in estimator.get_params(deep=False).items():
+        found, asked = value.tolist() if isinstance(value, np.ndarray) else value, command.get(name)
+        if asked not in (None, "auto") and not _same(found, asked):
+            raise ValueError(f"its model has {name} = {_shown(found)}, and its command {_shown(asked)}")
 
 
 def _same(one: Any, other: Any) -> bool:
