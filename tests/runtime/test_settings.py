@@ -149,3 +149,24 @@ def test_a_fork_after_a_computation_says_so_and_does_not_hang(before, said):
     )
     assert said in done.stdout
     assert "ended with 0" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["ranks", "types", "transfers", "32 bits", "floating point"])
+def test_a_function_of_the_user_runs_under_the_users_settings(name):
+    def settings():
+        guard = jax.config.jax_transfer_guard_host_to_device
+        ranks, types = jax.config.jax_numpy_rank_promotion, jax.config.jax_numpy_dtype_promotion
+        return jax.config.jax_enable_x64, ranks, types, guard or "allow", np.geterr()
+
+    seen = []
+
+    def rate(step):
+        seen.append(settings())
+        GaussianMixture(1).fit(X)  # kullback inside it has its own again
+        seen.append(settings())
+        return 0.5
+
+    with SETTINGS[name]():
+        before = settings()
+        GaussianMixture(1, rate=rate).partial_fit(X)
+        assert [*seen, settings()] == [before] * 3

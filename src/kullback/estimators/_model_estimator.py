@@ -20,7 +20,7 @@ from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE, Collapse, check_so
 from kullback.estimators._watch import Nobody, Watch
 from kullback.estimators.constraints import validate_parameter_constraints
 from kullback.learning import decaying_rate
-from kullback.runtime import computing
+from kullback.runtime import computing, users_settings
 
 UNCONVERGED = (  # scikit-learn's words
     "Best performing initialization did not converge. Try different init parameters, or increase max_iter, tol, or "
@@ -193,7 +193,11 @@ class ModelEstimator(BaseEstimator):
             schedule: Any = decaying_rate()  # of batches of this size, which need not be a whole number
             most = mass / (mass + min(points, self._n_parameters())) if points else 1.0
             return min(schedule(points / mass), most)
-        value = rate(step) if callable(rate) else rate
+        if callable(rate):
+            with users_settings():
+                value = rate(step)
+        else:
+            value = rate
         if not 0 < value <= 1:
             raise ValueError(f"rate is {value!r}: it must be None, in (0, 1], or a function of the step that is.")
         return float(value)

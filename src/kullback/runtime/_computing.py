@@ -2,8 +2,9 @@
 
 import contextlib
 import operator
+import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -19,11 +20,12 @@ _OURS: dict[str, tuple[Any, Any]] = {
     "jax_default_matmul_precision": (None, jax.default_matmul_precision),
     "jax_debug_nans": (False, jax.debug_nans),
     "jax_debug_infs": (False, jax.debug_infs),
-    "jax_transfer_guard_host_to_device": (None, lambda _: jax.transfer_guard_host_to_device("allow")),
-    "jax_transfer_guard_device_to_host": (None, lambda _: jax.transfer_guard_device_to_host("allow")),
+    "jax_transfer_guard_host_to_device": (None, lambda how: jax.transfer_guard_host_to_device(how or "allow")),
+    "jax_transfer_guard_device_to_host": (None, lambda how: jax.transfer_guard_device_to_host(how or "allow")),
 }
 _settings = operator.attrgetter(*_OURS)
 _good = tuple(value for value, _ in _OURS.values())
+_thread = threading.local()
 
 
 @contextlib.contextmanager
@@ -41,6 +43,9 @@ def computing() -> Iterator[None]:
     """
     check_not_forked()
     kept.bound()
+    outermost = getattr(_thread, "users", None) is None
+    if outermost:
+        _thread.users = _Settings(jax.config.jax_enable_x64, _settings(jax.config), np.geterr())
     try:
         with jax.enable_x64(True):
             if _nothing_else():
@@ -53,6 +58,37 @@ def computing() -> Iterator[None]:
         raise ValueError(
             "An argument is being traced by JAX, and this computes with numbers: call it outside of jit, vmap and grad."
         ) from None
+    finally:
+        if outermost:
+            _thread.users = None
+
+
+@contextlib.contextmanager
+def users_settings() -> Iterator[None]:
+    """Run a function of the user's, such as a schedule of rates, under the settings that the user's program has."""
+    users: _Settings | None = getattr(_thread, "users", None)
+    if users is None:
+        yield
+        return
+    _thread.users = None  # it may call kullback itself
+    try:
+        with contextlib.ExitStack() as settings:
+            settings.enter_context(jax.enable_x64(users.x64))
+            for value, ours, (_, setting) in zip(users.jax, _good, _OURS.values(), strict=True):
+                if value != ours:
+                    settings.enter_context(setting(value))
+            settings.enter_context(np.errstate(**users.floating))
+            yield
+    finally:
+        _thread.users = users
+
+
+class _Settings(NamedTuple):
+    """The user's settings, as they were when kullback began to compute."""
+
+    x64: bool
+    jax: tuple[Any, ...]
+    floating: Any
 
 
 def _nothing_else() -> bool:
