@@ -88,6 +88,8 @@ def _table(rng, entries, columns):
     odd = []
     for _ in range(rng.integers(0, 3)):
         change = _CHANGES[rng.integers(len(_CHANGES))]
+        if not table.size:  # nothing is left to change
+            break
         with np.errstate(all="ignore"):
             table = change(rng, table)
         odd.append(change.__name__.strip("_"))

@@ -54,13 +54,20 @@ def test_the_entropy_of_the_even_process_is_reached(seed):
     assert ENTROPY_RATE - 0.005 < later_nats(model, X, 15_000) <= 0.465
 
 
-@pytest.mark.slow
-def test_a_stream_starts_from_the_best_start_too():
-    X = even_process(30_000, 3)
-    model = kullback.CategoricalHMM(3, random_state=0)
-    for start in range(0, 20_000, 4000):
-        model.partial_fit(X[start : start + 4000], continues=True)
-    assert later_nats(model, X, 20_000) < 0.5
+def test_a_stream_starts_from_the_best_start_too(monkeypatch):
+    X, tried = even_process(4000, 3), []
+    result = _hmm_starts.trial_result
+
+    def noted(start, *rest):
+        tried.append((result(start, *rest), start))
+        return tried[-1][0]
+
+    monkeypatch.setattr("kullback.estimators._hidden_markov.trial_result", noted)
+    model = kullback.CategoricalHMM(3, random_state=0, rate=1e-12, lag=0).partial_fit(X)  # it stays at its start
+    best = max(tried, key=lambda one: one[0])[1]
+    assert len(tried) == 1 + _hmm_starts.RANDOM_STARTS
+    np.testing.assert_allclose(model.transmat_, best.transitions, atol=1e-9)
+    assert not np.allclose(best.transitions, tried[0][1].transitions)  # it is not the start from clusters
 
 
 def test_starts_are_the_same_for_the_same_seed():

@@ -53,8 +53,14 @@ class Worker:
         )  # fmt: skip
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._errors: collections.deque[str] = collections.deque(maxlen=400)
-        threading.Thread(target=self._listen, daemon=True).start()
-        threading.Thread(target=self._errors.extend, args=(self._process.stderr,), daemon=True).start()
+        listener = threading.Thread(target=self._listen, daemon=True)
+        collector = threading.Thread(target=self._errors.extend, args=(self._process.stderr,), daemon=True)
+        self._heard: tuple[tuple[threading.Thread, Any], ...] = (
+            (listener, self._process.stdout),
+            (collector, self._process.stderr),
+        )
+        for thread, _ in self._heard:
+            thread.start()
 
     def _listen(self) -> None:
         for line in self._process.stdout or ():
@@ -91,9 +97,12 @@ class Worker:
         return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
 
     def end(self) -> None:
-        """End the process."""
+        """End the process, and close what it was heard through."""
         self._process.kill()
         self._process.wait()
+        for thread, pipe in self._heard:
+            thread.join()
+            pipe.close()
 
 
 def results(seed: int, numbers: range, seeds: Path, only: str = "", library: tuple[str, ...] = ()) -> Iterator[Result]:

@@ -172,6 +172,14 @@ class Shape(NamedTuple):
         return self._replace(categories=np.where(wanted, given, 0))
 
 
+def most_categories(n_categories: Any) -> int:
+    """Return how many categories a column may have: a limit against mistakes, or as many as are given."""
+    given = np.ravel(0 if n_categories is None else n_categories)
+    if not np.issubdtype(given.dtype, np.integer):
+        raise ValueError(f"n_categories is {n_categories!r}: columns of categories have 2 or more, a whole number.")
+    return int(max(MOST_CATEGORIES, given.max(initial=0)))
+
+
 def plain_components(family: str | Sequence[str], shape: Shape, k: int) -> Any:
     """Return k components that are all alike, of this family or of one family for each column."""
     if isinstance(family, str):

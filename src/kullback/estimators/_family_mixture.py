@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 
-from kullback._limits import MOST_CATEGORIES
 from kullback.estimators._columns import (
     Shape,
     attribute_names,
@@ -17,6 +16,7 @@ from kullback.estimators._columns import (
     chosen_family,
     family_of,
     indicators,
+    most_categories,
     named_family,
     plain_components,
     shape_of,
@@ -103,7 +103,7 @@ class FamilyMixture(MixtureEstimator):
         X = self._entries(X)
         check_family(self._families, X.shape[1])
         check_table(X, self._families)
-        most = max(MOST_CATEGORIES, *np.ravel(0 if self._known_categories is None else self._known_categories).tolist())
+        most = most_categories(self._known_categories)
         shape = Shape.of(X, self._families, most) if len(X) else self._shape()
         if first:
             self.n_categories_, self.n_trials_ = shape.knowing(self._known_categories).categories, shape.trials

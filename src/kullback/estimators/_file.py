@@ -55,7 +55,9 @@ def load_estimator(path: str | Path) -> Any:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is not a dictionary
     except SafetensorError:  # it says where its parser stopped, which is of no use here
         raise ValueError(f"{path} is not a saved model: `kullback fit` and `save` write such files.") from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise ValueError(f"{path} is not a saved model: its header is nested too deeply.") from None
+    except ValueError as error:
         raise ValueError(f"{path} is damaged: its header cannot be read: {sentence(error, 200)}.") from None
     if not is_of_format(FORMAT, metadata, header):
         raise ValueError(f"{path} is not a saved model: it has no header of kullback.")

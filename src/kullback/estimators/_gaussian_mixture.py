@@ -279,7 +279,14 @@ def _collapsed(covariances: np.ndarray, matrices: bool) -> bool:
     """Whether a covariance is not one of a density."""
     if not np.isfinite(covariances).all():
         return False
-    return not ((np.linalg.eigvalsh(covariances) if matrices else covariances) > 0).all()
+    variances = np.diagonal(covariances, axis1=-2, axis2=-1) if matrices else covariances
+    if not (variances > 0).all():
+        return True
+    if not matrices:
+        return False
+    scale = np.sqrt(variances)
+    correlations = covariances / (scale[..., :, None] * scale[..., None, :])
+    return not (np.linalg.eigvalsh(correlations) > np.finfo(float).eps * scale.shape[-1]).all()
 
 
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray | None:

@@ -33,8 +33,9 @@ def computing() -> Iterator[None]:
     """Compute in 64 bits, with the settings of JAX and NumPy that kullback is written for; then give back the user's.
 
     What changes results or raises where nothing is wrong is set: rank and type promotion, guards against transfers,
-    the search for NaN, floating-point errors that raise. Where to compute (`jax.default_device`) and whether to compile
-    (`jax.disable_jit`) stay with the user. Inside a function that the user is tracing, numbers are computed at once.
+    the search for NaN, floating-point errors that warn or raise (what is not finite is found by our own checks). Where
+    to compute (`jax.default_device`) and whether to compile (`jax.disable_jit`) stay with the user. Inside a
+    function that the user is tracing, numbers are computed at once.
 
     >>> import jax.numpy as jnp
     >>> with computing():
@@ -45,9 +46,9 @@ def computing() -> Iterator[None]:
     kept.bound()
     outermost = getattr(_thread, "users", None) is None
     if outermost:
-        _thread.users = _Settings(jax.config.jax_enable_x64, _settings(jax.config), np.geterr())
+        _thread.users = _Settings(bool(jax.config.read("jax_enable_x64")), _settings(jax.config), np.geterr())
     try:
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), np.errstate(all="ignore"):
             if _nothing_else():
                 yield
             else:
@@ -93,16 +94,12 @@ class _Settings(NamedTuple):
 
 def _nothing_else() -> bool:
     """Whether 64 bits are all that is needed. It is asked at every step of a stream, so it is quick."""
-    errors = np.geterr()
-    quiet = errors["under"] == "ignore" and "raise" not in errors.values()
-    return quiet and _settings(jax.config) == _good and jax.core.trace_ctx.is_top_level()
+    return _settings(jax.config) == _good and jax.core.trace_ctx.is_top_level()
 
 
 def _enter(settings: contextlib.ExitStack) -> None:
     for found, (value, setting) in zip(_settings(jax.config), _OURS.values(), strict=True):
         if found != value:
             settings.enter_context(setting(value))
-    errors: dict[str, Any] = {name: "warn" if how == "raise" else how for name, how in np.geterr().items()}
-    settings.enter_context(np.errstate(**(errors | {"under": "ignore"})))
     if not jax.core.trace_ctx.is_top_level():
         settings.enter_context(jax.core.eval_context())

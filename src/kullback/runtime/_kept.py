@@ -15,7 +15,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: dropped until a half is left.
 MOST = 128
 #: What JAX itself keeps of each, and has no bound for, is small: after so many everything is dropped.
-MOST_TRACES = 1024
+MOST_TRACES = 512
 
 
 class _Kept:
