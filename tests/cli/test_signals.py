@@ -45,6 +45,15 @@ def test_a_signal_while_a_pipe_is_parsed_saves_the_work(run, monkeypatch, number
     assert kullback.load("m.safetensors").n_points_seen_ == BATCH
 
 
+@pytest.fixture
+def heard():
+    """Let SIGINT be heard as in a terminal: what a shell starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_rows_are_scored_leaves_nothing(run, monkeypatch, tmp_path, number):
     write_csv("data.csv", rows_for("gaussian-mixture"))
