@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -129,3 +130,15 @@ def test_resume_where_the_reservoir_is_never_full(count):
         rest = list(again)
         assert len(rest) == len(steps) - place - 1
         assert all(map(np.array_equal, rest, (batch for batch, _ in steps[place + 1 :])))
+
+
+def test_a_reservoir_takes_no_more_memory_than_there_are_rows(tmp_path):
+    rows = np.arange(600_000.0).reshape(2, -1)
+    np.save(tmp_path / "wide.npy", rows)
+    tracemalloc.start()
+    try:
+        (batch,) = open_source(tmp_path / "wide.npy", shuffle=10_000, ahead=0)
+        assert tracemalloc.get_traced_memory()[1] < 200e6  # of 24 GB for 10,000 rows
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(np.sort(batch, axis=0), rows)

@@ -49,7 +49,7 @@ def batches(parts: Iterable[Begun], columns: Columns, size: int, tally: Tally, r
             place = max(start.get("row", 0) - piece.at["row"], 0)
             while place < len(piece):
                 taken = min(size - filled, len(piece) - place)
-                full = _grown(full, filled, taken, size)
+                full = grown(full, filled, taken, size)
                 here = full[filled : filled + taken]
                 bad = {row - place: what for row, what in piece.bad.items() if place <= row < place + taken}
                 with damaged(part.name, "table that can be used"):
@@ -73,7 +73,7 @@ def _room(size: int, width: int) -> np.ndarray:
     return np.empty((rows_at_once(width, size), width))
 
 
-def _grown(full: np.ndarray, filled: int, more: int, size: int) -> np.ndarray:
+def grown(full: np.ndarray, filled: int, more: int, size: int) -> np.ndarray:
     """Return room for `more` rows after those that are filled, of `size` at most."""
     if filled + more <= len(full):
         return full

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kullback.sources._batches import Batch, Mark
+from kullback.sources._batches import Batch, Mark, grown
 
 
 class Drawn(NamedTuple):
@@ -103,8 +103,8 @@ class _Shuffle:
         before, self.latest = self.latest, mark
         count, store = len(values), self.reservoir
         if not self.values.size:
-            most = max(store.capacity, len(store.numbers))
-            self.values, self.rest = np.empty((most, values.shape[1])), values[:0]
+            room = max(len(store.numbers), min(count, store.capacity), 1)  # it grows as rows come: they may be wide
+            self.values, self.rest = np.empty((room, values.shape[1])), values[:0]
         if count == 0:
             return None
         self.marks.append((self.read, before))
@@ -118,6 +118,7 @@ class _Shuffle:
         elif count < store.size:
             self.rest = values
         elif len(store.numbers) < store.capacity:
+            self.values = grown(self.values, len(store.numbers), count, store.capacity)
             self.values[len(store.numbers) : len(store.numbers) + count] = values
             store.numbers = np.concatenate([store.numbers, numbers])
         else:
