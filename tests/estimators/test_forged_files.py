@@ -93,7 +93,7 @@ def test_what_was_seen_is_refused(parts, tmp_path, key, value):
     assert f"is damaged: {key}" in forged.refusal(tmp_path / "m")
 
 
-@pytest.mark.parametrize("key", ["n_points_seen_", "n_batches_seen_", "means_"])
+@pytest.mark.parametrize("key", ["n_points_seen_", "n_batches_seen_", "n_features_in_", "means_"])
 def test_what_is_missing_is_refused(parts, tmp_path, key):
     _, header, arrays = parts("gaussian-mixture")
     forged.write(tmp_path / "m", *forged.without(header, arrays, "attributes", key))

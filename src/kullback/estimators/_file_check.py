@@ -164,6 +164,8 @@ def check_attributes(estimator: Any) -> None:
     seen = [hasattr(estimator, name) for name in ("n_points_seen_", "n_batches_seen_")]
     if any(seen) != all(seen):
         raise ValueError("n_points_seen_ and n_batches_seen_ do not come together.")
+    if all(seen) and not hasattr(estimator, "n_features_in_"):
+        raise ValueError("n_features_in_ is missing, and the model has learned from data.")
     if hasattr(estimator, "learning_curve_"):
         check_curve(estimator.learning_curve_, getattr(estimator, "n_points_seen_", 0))
 
