@@ -82,6 +82,7 @@ MODEL_CASES: dict[str, Case] = {
     "fewer than no categories": _tensor(
         "model categorical-mixture", "attributes.n_categories_", np.array([-(2**63)] * 3)
     ),
+    "concentrations next to 0": _tensor("model compound-dirichlet", "attributes.concentration_", np.full(4, 5e-324)),
     "nobody counted the columns": _header(DIAGONAL, "learn", "attributes.n_features_in_", _left_out),
     "fewer points than its curve has": _header(DIAGONAL, "learn", "attributes.n_points_seen_", _told(1.0)),
     "a pass that never was": _place("online", "turn", 10**9),
