@@ -85,7 +85,8 @@ class Checkpoint:
             place = read_place(held.get("place"), self._command, len(getattr(estimator, "lower_bounds_", ())))
             _check_source(estimator)
             _check_parameters(estimator, self._command)
-            if self._command["method"] == "em" and getattr(estimator, "n_points_seen_", place.rows) != place.rows:
+            waits = self._command["method"] == "online" and "lag" in self._command  # rows of a series that wait
+            if not waits and getattr(estimator, "n_points_seen_", place.rows) != place.rows:
                 raise ValueError(f"its place is after {place.rows:,} rows, and its model has learned from others")
         except ValueError as error:
             raise ValueError(f"{self._path} is damaged: {error}.") from None

@@ -131,6 +131,8 @@ def _get(group: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> d
         if isinstance(value, dict) and "tensor" in value:
             value = arrays[f"{group}.{name}"]
         elif isinstance(value, dict) and "strings" in value:
+            if not isinstance(value["strings"], list) or not all(isinstance(word, str) for word in value["strings"]):
+                raise ValueError(f"{name} is no list of words.")
             value = np.array(value["strings"], dtype=object)
         found[name] = value
     return found

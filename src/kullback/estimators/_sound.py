@@ -59,12 +59,9 @@ def check_magnitude(model: Any) -> None:
     """Raise unless every parameter is finite, and of a size with which the likelihood of ordinary rows is a number."""
     for path, leaf in jax.tree_util.tree_flatten_with_path(model)[0]:
         name = str(getattr(path[-1], "name", "a parameter"))
-        value, least = np.asarray(leaf), np.finfo(float).tiny if name in _VARIANCES else 0.0
-        if (
-            name == "concentration"
-        ):  # 0 is for the family to judge; what is next to it has no logarithm of a gamma function
+        value, least = np.asarray(leaf), np.finfo(float).tiny if name in (*_VARIANCES, "concentration") else 0.0
+        if name == "concentration":  # the family judges 0: angles may have it
             value = np.where(value == 0, 1.0, value)
-            least = np.finfo(float).tiny
         bad = ~(np.abs(value) <= (LARGEST**2 if name.endswith(_SQUARES) else LARGEST)) | ~(np.abs(value) >= least)
         if bad.any():
             raise ValueError(f"{name} has the entry {value[bad].flat[0]:.3g}, with which nothing can be computed.")
