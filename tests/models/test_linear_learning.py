@@ -228,7 +228,7 @@ def test_the_energy_of_a_sequence_is_that_of_the_dense_gaussian():
     def drawn(model, steps):
         h, v = model.sample_sequence(jax.random.key(1), 5, steps.inputs)
         free = model.log_likelihood(Batch(v, steps=steps))
-        return h, v, jnp.sum(model.energy(v, h, steps)), model.energy(v, steps=steps), -free
+        return h, v, jnp.sum(model.energy(v, h, steps=steps)), model.energy(v, steps=steps), -free
 
     h, v, energy, one, other = drawn(model, steps)
     density = multivariate_normal(joint.mean, joint.covariance).logpdf(np.concatenate([h.ravel(), v.ravel()]))

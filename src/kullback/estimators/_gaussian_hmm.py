@@ -14,7 +14,7 @@ from kullback.estimators._hidden_markov import (
     shared,
 )
 from kullback.estimators._hmm_columns import ColumnsHMM
-from kullback.estimators._hmm_priors import GaussianPrior
+from kullback.estimators._hmm_priors import GaussianPrior, covariance_of
 from kullback.estimators._hmm_starts import StateStart
 from kullback.estimators._sequences import Sequences
 from kullback.estimators.constraints import Interval, StrOptions
@@ -183,7 +183,7 @@ class GaussianHMM(ColumnsHMM):
         return Gaussian(means, covariances)
 
     def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
-        covariance = np.asarray(_covariance(emissions))
+        covariance = np.asarray(covariance_of(emissions))
         held = covariance[0] if self.covariance_type == "tied" else covariance
         return {"means_": np.asarray(emissions.mean), "covariances_": held}
 
@@ -225,8 +225,6 @@ class GaussianHMM(ColumnsHMM):
             for_states("means_weight", self.means_weight, k, n),
             covars,
             broadcast("covars_weight", weight, () if self.covariance_type == "tied" else (k,)),
-            emissions.mean,
-            _covariance(emissions),
             self.params,
             self.covariance_type == "tied",
         )
@@ -235,7 +233,7 @@ class GaussianHMM(ColumnsHMM):
         if set("mc") <= set(self.params) or not set("mc") & set(self.params):
             return None
         tied = self.covariance_type == "tied"
-        return GaussianPrior(0.0, 0.0, 0.0, 0.0, emissions.mean, _covariance(emissions), self.params, tied)
+        return GaussianPrior(0.0, 0.0, 0.0, 0.0, self.params, tied)
 
     def _emission_means(self, emissions: Any) -> np.ndarray:
         return np.asarray(emissions.mean)
@@ -297,10 +295,6 @@ class GaussianHMM(ColumnsHMM):
 
 #: How many axes covariances of each type have.
 _DIMENSIONS = {"spherical": 1, "diag": 2, "tied": 2, "full": 3}
-
-
-def _covariance(emissions: Any) -> Any:
-    return emissions.variance if hasattr(emissions, "variance") else emissions.covariance
 
 
 def _checked(covars: np.ndarray, kind: str, k: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from kullback.families import CentredStatistics, MeanStatistics
 from kullback.families._statistics import expand
-from kullback.models import HiddenMarkovStatistics
+from kullback.models import HiddenMarkovModel, HiddenMarkovStatistics
 
 #: Points that are next to none: hmmlearn's number.
 _FEW = 1e-5
@@ -25,9 +25,11 @@ class HiddenMarkovPrior(eqx.Module):
     transitions: Any
     emissions: Any = None
 
-    def added_to(self, data: HiddenMarkovStatistics) -> HiddenMarkovStatistics:
+    def added_to(self, data: HiddenMarkovStatistics, model: HiddenMarkovModel) -> HiddenMarkovStatistics:
         """Add a − 1 to the counts; a prior below 1 takes counts away, and none is left below 0."""
-        emissions = data.emissions if self.emissions is None else self.emissions.added_to(data.emissions)
+        emissions = data.emissions
+        if self.emissions is not None:
+            emissions = self.emissions.added_to(emissions, model.emissions)
         return eqx.tree_at(
             lambda s: (s.initial, s.transitions, s.emissions),
             data,
@@ -44,23 +46,22 @@ class GaussianPrior(eqx.Module):
 
     With N points of mean m and scatter S in a state: mean' = (w·m₀ + N·m)/(w + N), and covariance' =
     (C₀ + w·(mean' − m₀)² + S + N·(m − mean')²)/(c + N), where c is `covars_weight` less 1, or less the number of
-    columns for matrices, and at least 0. A matrix of a state that is left with less than 1e-5 points stays as it is.
-    So do `means` and `covariances` that are not learned.
+    columns for matrices, and at least 0. A matrix of a state that is left with less than 1e-5 points stays as the model
+    has it. So do means and covariances that are not learned.
     """
 
     means_prior: Any
     means_weight: Any
     covars_prior: Any
     covars_weight: Any
-    means: Any
-    covariances: Any
     learned: str = eqx.field(static=True)
     tied: bool = eqx.field(static=True)
 
-    def added_to(self, data: CentredStatistics) -> CentredStatistics:
+    def added_to(self, data: CentredStatistics, model: Any) -> CentredStatistics:
         """Return the statistics whose mean and spread are what the prior makes of them."""
-        mean = self._mean(data) if "m" in self.learned else jnp.asarray(self.means)
-        spread = self._spread(data, mean) if "c" in self.learned else jnp.asarray(self.covariances)
+        covariances = jnp.asarray(covariance_of(model))
+        mean = self._mean(data) if "m" in self.learned else jnp.asarray(model.mean)
+        spread = self._spread(data, mean, covariances) if "c" in self.learned else covariances
         return CentredStatistics(data.mass, data.log_likelihood, mean, spread, data.square)
 
     def _mean(self, data: CentredStatistics) -> Float[Array, "k n"]:
@@ -69,7 +70,7 @@ class GaussianPrior(eqx.Module):
         moved = (w * self.means_prior + mass * data.mean) / jnp.where(total > 0, total, 1)
         return jnp.where(total > 0, moved, data.mean)
 
-    def _spread(self, data: CentredStatistics, mean: Float[Array, "k n"]) -> Array:
+    def _spread(self, data: CentredStatistics, mean: Float[Array, "k n"], before: Array) -> Array:
         square, axes = data.square, data.spread.ndim - 1  # products, squares, or the mean of squares
         root = jnp.sqrt(jnp.asarray(self.means_weight))
         scatter = expand(jnp.asarray(data.mass), axes) * (data.spread + square(data.mean - mean))
@@ -81,7 +82,12 @@ class GaussianPrior(eqx.Module):
             return jnp.broadcast_to(one, data.spread.shape)
         count = expand(more + data.mass, axes)
         spread = (self.covars_prior + scatter) / jnp.maximum(count, _FEW)
-        return jnp.where(count < _FEW, self.covariances, spread) if matrices else spread
+        return jnp.where(count < _FEW, before, spread) if matrices else spread
+
+
+def covariance_of(gaussians: Any) -> Any:
+    """Return the covariances of Gaussians, or what they have in their place."""
+    return gaussians.variance if hasattr(gaussians, "variance") else gaussians.covariance
 
 
 class CategoricalPrior(eqx.Module):
@@ -89,7 +95,7 @@ class CategoricalPrior(eqx.Module):
 
     prior: Any
 
-    def added_to(self, data: MeanStatistics) -> MeanStatistics:
+    def added_to(self, data: MeanStatistics, model: Any) -> MeanStatistics:
         """Add a − 1 to the counts of all symbols; none is left below 0."""
         counts = jnp.maximum(data.mean * jnp.asarray(data.mass)[:, None] + jnp.asarray(self.prior) - 1, 0)
         total = counts.sum(axis=-1)
@@ -103,7 +109,7 @@ class PoissonPrior(eqx.Module):
     alpha: Any
     beta: Any
 
-    def added_to(self, data: MeanStatistics) -> MeanStatistics:
+    def added_to(self, data: MeanStatistics, model: Any) -> MeanStatistics:
         """Return the statistics whose means are what the prior makes of them."""
         count = jnp.sum(data.mass)
         total = jnp.asarray(self.beta) + count

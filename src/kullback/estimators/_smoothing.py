@@ -32,7 +32,7 @@ class PseudoCounts(eqx.Module):
         counts = np.where(there, float(smoothing), 0.0)
         return cls(counts, counts.sum(axis=1))
 
-    def added_to(self, data: MixtureStatistics) -> MixtureStatistics:
+    def added_to(self, data: MixtureStatistics, model: Any = None) -> MixtureStatistics:
         """Return the statistics with these counts among them."""
         mean: Any = data.components.mean
         mass: Array = jnp.asarray(data.components.mass)[:, None, None]

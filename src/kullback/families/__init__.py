@@ -13,7 +13,7 @@ from kullback.families._gamma import Gamma
 from kullback.families._gaussian import Gaussian
 from kullback.families._independent import Independent
 from kullback.families._ising import Ising
-from kullback.families._model import ClosedFormModel
+from kullback.families._model import ClosedFormModel, Estimate, Model
 from kullback.families._multinomial import Multinomial
 from kullback.families._poisson import Poisson
 from kullback.families._product import Product, ProductStatistics
@@ -52,6 +52,7 @@ __all__ = [
     "Coordinates",
     "DiagonalGaussian",
     "Dirichlet",
+    "Estimate",
     "Exponential",
     "ExponentialFamily",
     "Extent",
@@ -62,6 +63,7 @@ __all__ = [
     "Ising",
     "Kind",
     "MeanStatistics",
+    "Model",
     "Multinomial",
     "Numeric",
     "Poisson",

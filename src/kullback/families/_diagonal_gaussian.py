@@ -144,6 +144,11 @@ class DiagonalGaussian(ExponentialFamily):
         return eqx.tree_at(lambda g: (g.mean, g.variance), self, (mean, variance))
 
     @property
+    def column_variances(self) -> Float[Array, "*batch n"]:
+        """The variance of each column."""
+        return jnp.asarray(self.variance)
+
+    @property
     def features_are_quick(self) -> bool:
         """Whether the kernel of features is the quicker one."""
         return True

@@ -214,10 +214,10 @@ class ExponentialFamily(ClosedFormModel):
     @abc.abstractmethod
     def _nearest(self, statistics: Any) -> Self: ...
 
-    def posterior(self, batch: Batch) -> None:
+    def posterior(self, batch: Batch, key: Any = None) -> None:
         """Return nothing: nothing is hidden."""
 
-    def energy(self, v: Any, h: None = None) -> Float[Array, "..."]:
+    def energy(self, v: Any, h: None = None, inputs: None = None) -> Float[Array, "..."]:
         """−log p(v)."""
         return -self.log_prob(v)
 
@@ -232,7 +232,7 @@ class ExponentialFamily(ClosedFormModel):
         A prior is the statistics of data that was never seen. A member without mass stays as it is.
         """
         if prior is not None:
-            statistics = prior.added_to(statistics)
+            statistics = prior.added_to(statistics, self)
         return self._kept_where_empty(statistics.mass, self._nearest(statistics))
 
     def _kept_where_empty(self, mass: Float[Numeric, "*batch"], nearest: Self) -> Self:

@@ -208,6 +208,11 @@ class Gaussian(ExponentialFamily):
         return eqx.tree_at(lambda g: (g.mean, g.covariance), self, (mean, covariance))
 
     @property
+    def column_variances(self) -> Float[Array, "*batch n"]:
+        """The variance of each column."""
+        return jnp.diagonal(jnp.asarray(self.covariance), axis1=-2, axis2=-1)
+
+    @property
     def features_are_quick(self) -> bool:
         """Whether the kernel of features is the quicker one."""
         return 3 * math.prod(self.batch_shape) >= self.mean.shape[-1]

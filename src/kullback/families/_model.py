@@ -1,16 +1,61 @@
-"""What every closed-form model answers: the contract that all learning stands on."""
+"""What every model answers, and what one with a closed form does: the contracts that all learning stands on."""
 
 import abc
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.families._batch import Batch
+from kullback.families._batch import Batch, Frame
 from kullback.families._extent import Extent
 
 
-class ClosedFormModel(eqx.Module):
+class Estimate(NamedTuple):
+    """A number that may be known from draws only, and its standard error: 0 where it is exact."""
+
+    value: Float[Array, "..."]
+    standard_error: Float[Array, "..."]
+
+
+class Model(eqx.Module):
+    """A joint p(h, v | Θ) of hidden h and visible v."""
+
+    #: Whether −energy is a log density. Otherwise it lacks a constant that depends on Θ.
+    normalized: ClassVar[bool] = True
+
+    @abc.abstractmethod
+    def energy(self, v: Any, h: Any = None, inputs: Any = None) -> Float[Array, "..."]:
+        """Return −log p(h, v | inputs, Θ), up to a constant where the model is not normalized; h=None sums h out."""
+
+    @abc.abstractmethod
+    def posterior(self, batch: Batch, key: Any = None) -> Any:
+        """Return p(h | v, Θ) for each row, or draws of it; None when nothing is hidden."""
+
+    @abc.abstractmethod
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Any:
+        """Draw visible points."""
+
+    @abc.abstractmethod
+    def impute(self, batch: Batch, key: Array) -> Any:
+        """Draw the missing entries of each row given what is observed of it."""
+
+    @abc.abstractmethod
+    def estimate_log_likelihood(self, batch: Batch, key: Any = None, draws: int = 1) -> Estimate:
+        """Return log p(v | Θ) for each row, with its standard error where it takes draws to know it."""
+
+    @property
+    def featured(self) -> "ClosedFormModel | None":
+        """The members that give each row its likelihood, if there is a quick kernel for some of their kind."""
+        return None
+
+    def trainable(self) -> Any:
+        """Return a tree of bools, one for each leaf: whether it is a parameter. Other leaves are data of the model."""
+        return jax.tree.map(eqx.is_inexact_array_like, self)
+
+
+class ClosedFormModel(Model):
     """A joint p(h, v | Θ) of hidden h and visible v whose nearest member to given statistics has a closed form.
 
     The distance to another is D(Θ, Θ̃) = E_Θ[log p(h, v | Θ) / p(h, v | Θ̃)]. The model nearest to several others,
@@ -38,8 +83,9 @@ class ClosedFormModel(eqx.Module):
     def maximize(self, statistics: Any, prior: Any = None) -> Self:
         """Return the model nearest to the data: the one with these statistics (M-step).
 
-        A prior is the statistics of data that was never seen, or anything else with `added_to(statistics)`: it is added
-        for this one model, never to what is kept or sent. A member without mass stays as it is.
+        A prior is the statistics of data that was never seen, or anything else with `added_to(statistics, model)`,
+        where the model is this one. It is added for the one that is made, never to what is kept or sent. A member
+        without mass stays as it is.
         """
 
     @abc.abstractmethod
@@ -54,21 +100,35 @@ class ClosedFormModel(eqx.Module):
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
         """Return log p(v | Θ) for each row."""
 
-    @abc.abstractmethod
-    def posterior(self, batch: Batch) -> Any:
-        """Return p(h | v, Θ) for each row; None when nothing is hidden."""
+    def estimate_log_likelihood(self, batch: Batch, key: Any = None, draws: int = 1) -> Estimate:
+        """Return log p(v | Θ) for each row: it is exact, and nothing is drawn."""
+        exact = self.log_likelihood(batch)
+        return Estimate(exact, jnp.zeros_like(exact))
 
-    @abc.abstractmethod
-    def energy(self, v: Any, h: Any = None) -> Float[Array, "..."]:
-        """Return −log p(h, v | Θ)."""
+    def blank_carry(self) -> Any:
+        """Return the carry before the first batch of a stream, of the structure that later ones have."""
+        return None
 
-    @abc.abstractmethod
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Any:
-        """Draw visible points."""
+    @property
+    def featured(self) -> "ClosedFormModel | None":
+        """The members that give each row its likelihood: those of a mixture, the emissions of a chain, or the model."""
+        return self
 
-    @abc.abstractmethod
-    def impute(self, batch: Batch, key: Array) -> Any:
-        """Draw the missing entries of each row given what is observed of it."""
+    @property
+    def features_are_quick(self) -> bool:
+        """Whether there is a kernel of features that is the quicker one, for batches with a frame."""
+        return False
+
+    def features_pay(self, frame: Frame, reach: Any) -> Any:
+        """Whether that kernel keeps its digits for data that reaches so far from the center of a frame."""
+        return False
+
+    def framed(self, batch: Batch) -> tuple[Batch, Any]:
+        """Return the batch with the frame in which the model itself expects it, and whether it keeps its digits so.
+
+        It is for models that have a quick kernel; the others hand the batch back.
+        """
+        return batch, True
 
     @abc.abstractmethod
     def aligned_to(self, reference: Self) -> Self:

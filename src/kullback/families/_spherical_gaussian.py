@@ -143,6 +143,11 @@ class SphericalGaussian(ExponentialFamily):
         return DiagonalGaussian(self.mean, variance)
 
     @property
+    def column_variances(self) -> Float[Array, "*batch n"]:
+        """The variance of each column; one for all of them."""
+        return jnp.asarray(self.variance)[..., None]
+
+    @property
     def features_are_quick(self) -> bool:
         """Whether the kernel of features is the quicker one."""
         return True

@@ -33,7 +33,7 @@ class Statistics(eqx.Module):
     def scale(self, weight: Float[Numeric, "*batch"] | float) -> Self:
         """Return the same averages with `weight` times the mass."""
 
-    def added_to(self, data: Self) -> Self:
+    def added_to(self, data: Self, model: Any = None) -> Self:
         """Return the data with these beside it, as a prior: what was never seen counts like what was."""
         return data.merge(self)
 

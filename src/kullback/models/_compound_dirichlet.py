@@ -84,13 +84,13 @@ class CompoundDirichlet(ClosedFormModel):
         total, trials = jnp.sum(alpha, axis=-1), jnp.sum(counts, axis=-1)
         return jnp.sum(log_rising(alpha, counts), axis=-1) - log_rising(total, trials)
 
-    def posterior(self, batch: Batch) -> Dirichlet:
+    def posterior(self, batch: Batch, key: Any = None) -> Dirichlet:
         """Return Dirichlet(α + v) for each row."""
         counts, _ = self._counts(batch)
         axes = (1,) * len(self.batch_shape)
         return Dirichlet(self.concentration + counts.reshape(counts.shape[0], *axes, -1))
 
-    def energy(self, v: Any, h: Any = None) -> Float[Array, "..."]:
+    def energy(self, v: Any, h: Any = None, inputs: None = None) -> Float[Array, "..."]:
         """Return −log p(h, v); without h the free energy −log p(v)."""
         v = jnp.asarray(v, jnp.asarray(self.concentration).dtype)
         possible = _are_counts(v)

@@ -76,7 +76,7 @@ class Counts(ClosedFormModel):
     def maximize(self, statistics: MeanStatistics, prior: Any = None) -> Self:
         """Return the model whose probabilities are in proportion to the counts; without any it stays."""
         if prior is not None:
-            statistics = prior.added_to(statistics)
+            statistics = prior.added_to(statistics, self)
         mean = jnp.asarray(statistics.mean)
         total = mean.sum(axis=-1)
         seen = (jnp.asarray(statistics.mass) > 0) & (total > 0)
@@ -88,10 +88,10 @@ class Counts(ClosedFormModel):
         """Return −Σ E[v_i] log p_i, times the mass; the number of arrangements is the same for all members."""
         return -jnp.multiply(statistics.mass, jnp.sum(xlogy(statistics.mean, self.probabilities), axis=-1))
 
-    def posterior(self, batch: Batch) -> None:
+    def posterior(self, batch: Batch, key: Any = None) -> None:
         """Return nothing: nothing is hidden."""
 
-    def energy(self, v: Any, h: None = None) -> Float[Array, "..."]:
+    def energy(self, v: Any, h: None = None, inputs: None = None) -> Float[Array, "..."]:
         """−log p(v | n)."""
         v = jnp.asarray(v, jnp.asarray(self.probabilities).dtype)
         base = gammaln(v.sum(axis=-1) + 1) - gammaln(v + 1).sum(axis=-1)

@@ -77,7 +77,7 @@ class FactorModel(ClosedFormModel):
         rows = jax.lax.map(lambda member: infer(member, values, observed).log_likelihood, self._members())
         return rows.T.reshape(values.shape[0], *self.batch_shape)
 
-    def posterior(self, batch: Batch) -> Factors:
+    def posterior(self, batch: Batch, key: Any = None) -> Factors:
         """Return p(h | v) = N(M⁻¹WᵀΨ⁻¹(v − μ), M⁻¹) of each row with M = I + WᵀΨ⁻¹W over what is observed."""
         values, observed = self._rows(batch)
         rows, q = values.shape[0], self._q
@@ -90,7 +90,7 @@ class FactorModel(ClosedFormModel):
         shape = (rows, *self.batch_shape)
         return Factors(mean.reshape(*shape, q), covariance.reshape(*shape, q, q))
 
-    def energy(self, v: Any, h: Any = None) -> Float[Array, "..."]:
+    def energy(self, v: Any, h: Any = None, inputs: None = None) -> Float[Array, "..."]:
         """Return −log p(h, v); without h the free energy −log p(v)."""
         member = Member(jnp.asarray(self.mean), jnp.asarray(self.loadings), self.noises)
         v = jnp.asarray(v, member.mean.dtype)
@@ -159,7 +159,7 @@ class FactorModel(ClosedFormModel):
     def maximize(self, statistics: CentredStatistics, prior: CentredStatistics | None = None) -> Self:
         """Return the regression of v on h; a member without mass stays as it is."""
         if prior is not None:
-            statistics = prior.added_to(statistics)
+            statistics = prior.added_to(statistics, self)
         q, seen = self._q, jnp.asarray(statistics.mass) > 0
         mean, spread = jnp.asarray(statistics.mean), jnp.asarray(statistics.spread)
         h = jnp.where(expand(seen, 2), spread[..., :q, :q], jnp.eye(q, dtype=spread.dtype))

@@ -10,7 +10,7 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Int, Num
 
-from kullback.families import Batch, ClosedFormModel, Extent, Numeric, by_blocks
+from kullback.families import Batch, ClosedFormModel, Extent, Numeric, Steps, by_blocks
 from kullback.families._batch import block_rows
 from kullback.families._check import check_probabilities
 from kullback.families._types import as_parameter, is_concrete
@@ -121,7 +121,7 @@ class HiddenMarkovModel(ClosedFormModel):
         """Return log p(v_t | v_1 … v_{t−1}) for each row; over a sequence they add up to its log-likelihood."""
         return filtered(self._chain, self._observed(batch, carry)[0]).evidence
 
-    def posterior(self, batch: Batch, carry: Any = None) -> Float[Array, "rows k"]:
+    def posterior(self, batch: Batch, key: Any = None, carry: Any = None) -> Float[Array, "rows k"]:
         """Return p(h_t | v_1 … v_T) for each row. A row that no state can explain says nothing of the states."""
         observed, _ = self._observed(batch, carry)
         return smoothed(self._chain, observed, jnp.ones_like(observed.scores[:, 0]), jnp.asarray(0)).share
@@ -141,9 +141,15 @@ class HiddenMarkovModel(ClosedFormModel):
         observed, _ = self._observed(batch, None)
         return drawn_given(self._chain, filtered(self._chain, observed).states, observed.first, key)
 
-    def energy(self, v: Any, h: Any = None) -> Float[Array, "..."]:
-        """Return −log p(h, v) for sequences v with paths h, whose last axis is time."""
-        v, h = jnp.asarray(v), jnp.asarray(h)
+    def energy(self, v: Any, h: Any = None, inputs: None = None) -> Float[Array, "..."]:
+        """Return −log p(h, v) for sequences v with paths h, whose last axis is time; without h, −log p(v)."""
+        v = jnp.asarray(v)
+        if h is None:
+            shape = v.shape[: v.ndim - len(self.emissions.event_shape)]
+            rows = v.reshape(-1, *self.emissions.event_shape)
+            steps = Steps(jnp.arange(rows.shape[0]) % shape[-1] == 0)
+            return -jnp.sum(self.log_likelihood(Batch(rows, steps=steps)).reshape(shape), axis=-1)
+        h = jnp.asarray(h)
         rows = v.reshape(h.size, *v.shape[h.ndim :])
         scores = self.emissions.log_likelihood(Batch(rows))[jnp.arange(h.size), h.ravel()].reshape(h.shape)
         moves = jnp.log(self.transitions)[h[..., :-1], h[..., 1:]]
@@ -189,6 +195,16 @@ class HiddenMarkovModel(ClosedFormModel):
         inner, _ = self.emissions.expected_statistics(batch)
         # the emissions' own log-likelihoods are not asked for: the compiler leaves them out
         return eqx.tree_at(lambda s: s.log_likelihood, inner, jnp.zeros_like(inner.mass))
+
+    @property
+    def featured(self) -> ClosedFormModel:
+        """The emissions."""
+        emissions: ClosedFormModel = self.emissions
+        return emissions
+
+    def blank_carry(self) -> Float[Array, " k"]:
+        """Return the distribution of the state before anything was seen; a row that begins a sequence ignores it."""
+        return jnp.asarray(self.initial)
 
     # --- what the model says ----------------------------------------------------------------------------
 
@@ -284,7 +300,7 @@ class HiddenMarkovModel(ClosedFormModel):
     def maximize(self, statistics: HiddenMarkovStatistics, prior: Any = None) -> Self:
         """Return the model with these counts and statistics. What has no mass stays as it is, and so do zeros."""
         if prior is not None:
-            statistics = prior.added_to(statistics)
+            statistics = prior.added_to(statistics, self)
         initial, transitions, ending, emissions = self.initial, self.transitions, self.ending, self.emissions
         if "initial" not in self.fixed:
             initial = shares(statistics.initial, initial)

@@ -194,7 +194,7 @@ class LinearDynamicalSystem(ClosedFormModel):
         """Return p(h_t | all rows), the covariances with the state before, and the state before row 0."""
         return smoothed(self._dynamics, *self._read(batch, carry), lag=True)
 
-    def posterior(self, batch: Batch) -> States:
+    def posterior(self, batch: Batch, key: Any = None) -> States:
         """Return p(h_t | all rows) = N(mean, covariance) of each row."""
         return smoothed(self._dynamics, *self._read(batch)).states
 
@@ -249,6 +249,10 @@ class LinearDynamicalSystem(ClosedFormModel):
         return LinearStatistics(jnp.asarray(emission.mass), total, initial, transition, emission)
 
     # --- what the model says ------------------------------------------------------------------------------
+
+    def blank_carry(self) -> States:
+        """Return what is known of the state before anything was seen; a row that begins a sequence ignores it."""
+        return self._dynamics.initial
 
     def own_statistics(self, like: Extent) -> LinearStatistics:
         """Return the moments of the joint over as many steps: U₁ = V, U_t = A U_{t−1} Aᵀ + Q around their means."""
@@ -323,13 +327,16 @@ class LinearDynamicalSystem(ClosedFormModel):
         around = mean @ c.T + self._pushed(line.inputs) + self._offset
         return States(around, symmetric(c @ covariance @ c.T + jnp.asarray(self.observation_noise)))
 
-    def energy(self, v: Any, h: Any = None, steps: Steps | None = None) -> Float[Array, "..."]:
+    def energy(self, v: Any, h: Any = None, inputs: Any = None, steps: Steps | None = None) -> Float[Array, "..."]:
         """Return −log p(h_t | h_{t−1}) − log p(v_t | h_t) of each row; without h the free energy −log p(v_t | past).
 
-        Without steps each row is a sequence of its own: −log p(h, v).
+        Without steps each row is a sequence of its own: −log p(h, v). `inputs` has one row for each.
         """
         v = jnp.asarray(v, self.transition.dtype)
         flat = v.reshape(-1, v.shape[-1])
+        if inputs is not None:
+            first = jnp.ones(flat.shape[0], bool) if steps is None else steps.first
+            steps = Steps(first, None, jnp.reshape(jnp.asarray(inputs), (flat.shape[0], -1)))
         if h is None:
             return -self.log_likelihood(Batch(flat, steps=steps)).reshape(v.shape[:-1])
         h = jnp.asarray(h, v.dtype).reshape(flat.shape[0], -1)
@@ -349,7 +356,7 @@ class LinearDynamicalSystem(ClosedFormModel):
         Noises are what the regressions leave, whichever of their coefficients are fixed. A block without mass stays.
         """
         if prior is not None:
-            statistics = prior.added_to(statistics)
+            statistics = prior.added_to(statistics, self)
         q, free = self.transition.shape[0], {name: name not in self.fixed for name in PARAMETERS}
         driven, seeing = _columns(self.input_transition), _columns(self.input_observation)
         columns = (free["transition"],) * q + (free["input_transition"],) * driven

@@ -9,7 +9,7 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Num
 
-from kullback.families import Batch, ClosedFormModel, Coordinates, Extent, Numeric, Statistics, by_blocks
+from kullback.families import Batch, ClosedFormModel, Coordinates, Extent, Frame, Numeric, Statistics, by_blocks
 from kullback.families import Categorical as Label
 from kullback.geometry import relative_entropy
 from kullback.runtime import jit
@@ -107,17 +107,44 @@ class Mixture(ClosedFormModel):
         """Return log Σ_h ω_h p(v | h) for each row."""
         return jax.nn.logsumexp(self._joint(batch), axis=-1)
 
-    def posterior(self, batch: Batch) -> Float[Array, "rows k"]:
+    def posterior(self, batch: Batch, key: Any = None) -> Float[Array, "rows k"]:
         """Return the responsibilities p(h | v). A row that no component can explain leaves the weights as they are."""
         return _responsibilities(self._joint(batch), jnp.asarray(self.weights), 1.0)[0]
 
-    def energy(self, v: Any, h: Any = None) -> Float[Array, "..."]:
-        """Return −log p(h, v) for points v with labels h."""
+    def energy(self, v: Any, h: Any = None, inputs: None = None) -> Float[Array, "..."]:
+        """Return −log p(h, v) for points v with labels h; without h, −log p(v)."""
+        if h is None:
+            v, event = jnp.asarray(v), self.components.event_shape
+            rows = -self.log_likelihood(Batch(v.reshape(-1, *event)))
+            return rows.reshape(v.shape[: v.ndim - len(event)])
         h = jnp.asarray(h)
         return self._chosen(h).energy(v) - jnp.log(jnp.asarray(self.weights)[h])
 
     def _chosen(self, h: Num[Array, "..."]) -> Any:
         return jax.tree.map(lambda leaf: jnp.asarray(leaf)[h], self.components)
+
+    @property
+    def featured(self) -> ClosedFormModel:
+        """The components."""
+        components: ClosedFormModel = self.components
+        return components
+
+    def framed(self, batch: Batch) -> tuple[Batch, Any]:
+        """Return the batch with the frame in which a mixture of Gaussians expects it, and whether it keeps its digits.
+
+        The frame is the mean of the mixture, and the standard deviation of each column.
+        """
+        components = self.components
+        if batch.observed is not None or not components.features_are_quick:
+            return batch, True
+        weights, mean = jnp.asarray(self.weights), jnp.asarray(components.mean)
+        center = weights @ mean
+        variance = components.column_variances + jnp.square(mean - center)
+        frame = Frame(center, jnp.sqrt(weights @ variance))
+        away = (batch.values - center) / frame.scale
+        reach = jnp.sqrt(jnp.max(jnp.sum(jnp.square(away), axis=-1)))
+        framed = eqx.tree_at(lambda b: b.frame, batch, frame, is_leaf=lambda leaf: leaf is None)
+        return framed, components.features_pay(frame, reach)
 
     def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[MixtureStatistics, None]:
         """Return the components' statistics, each row weighted by its responsibilities, block by block."""
@@ -161,7 +188,7 @@ class Mixture(ClosedFormModel):
     def maximize(self, statistics: MixtureStatistics, prior: MixtureStatistics | None = None) -> Self:
         """Return the mixture whose components and weights have these statistics."""
         if prior is not None:
-            statistics = prior.added_to(statistics)
+            statistics = prior.added_to(statistics, self)
         mass = jnp.asarray(statistics.components.mass)
         total = jnp.sum(mass)
         share = jnp.where(total > 0, mass / jnp.where(total > 0, total, 1), self.weights)

@@ -1,11 +1,13 @@
 """How kullback uses JAX: under which settings it computes, and what it keeps compiled.
 
 `computing` is the front door: every public method that computes enters it, whatever the user's settings are. Functions
-of modules are compiled by `jit` and `quick_jit`, which keep a bounded number of them.
+of modules are compiled by `jit`, `quick_jit` and, where networks are among their arguments, `filter_jit`; a bounded
+number of them is kept.
 """
 
 from kullback.runtime._computing import computing, users_settings
 from kullback.runtime._kept import jit
+from kullback.runtime._networks import as_numpy, filter_jit, is_array
 from kullback.runtime._quick import quick_jit
 
-__all__ = ["computing", "jit", "quick_jit", "users_settings"]
+__all__ = ["as_numpy", "computing", "filter_jit", "is_array", "jit", "quick_jit", "users_settings"]

@@ -29,8 +29,10 @@ _thread = threading.local()
 
 
 @contextlib.contextmanager
-def computing() -> Iterator[None]:
-    """Compute in 64 bits, with the settings of JAX and NumPy that kullback is written for; then give back the user's.
+def computing(bits: int = 64) -> Iterator[None]:
+    """Compute under the settings of JAX and NumPy that kullback is written for; then give back the user's.
+
+    Numbers have 64 bits, or 32 where a model says so: a deep model does.
 
     What changes results or raises where nothing is wrong is set: rank and type promotion, guards against transfers,
     the search for NaN, floating-point errors that warn or raise (what is not finite is found by our own checks). Where
@@ -48,7 +50,7 @@ def computing() -> Iterator[None]:
     if outermost:
         _thread.users = _Settings(bool(jax.config.read("jax_enable_x64")), _settings(jax.config), np.geterr())
     try:
-        with jax.enable_x64(True), np.errstate(all="ignore"):
+        with jax.enable_x64(bits == 64), np.errstate(all="ignore"):
             if _nothing_else():
                 yield
             else:
