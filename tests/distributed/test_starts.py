@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from tests.distributed.test_blocks import CASES, HOLES, assert_same
-from tests.distributed.test_sequence_blocks import CASES as SERIES_CASES
-from tests.distributed.test_sequence_blocks import INPUTS, LENGTHS, SERIES
+from tests.distributed.test_rows import CASES, HOLES, assert_same
+from tests.distributed.test_sequences import CASES as SERIES_CASES
+from tests.distributed.test_sequences import INPUTS, LENGTHS, SERIES
 
 import kullback
 from kullback.estimators import _drawn

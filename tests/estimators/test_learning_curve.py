@@ -9,7 +9,8 @@ from sklearn.base import clone
 
 import kullback
 from kullback import GaussianHMM, GaussianMixture, LinearDynamicalSystem
-from kullback.estimators._learning_curve import MOST, extended
+from kullback.learning import MOST_OF_CURVE as MOST
+from kullback.learning import extend_curve
 
 RNG = np.random.default_rng(0)
 X = np.concatenate([RNG.normal(m, 1, (200, 2)) for m in (-4, 4)])[RNG.permutation(400)]
@@ -42,9 +43,9 @@ def test_a_long_stream_has_a_curve_of_means_that_is_as_fine_everywhere(equal):
     batches = 4000
     points = np.full(batches, 64.0) if equal else RNG.integers(1, 500, batches).astype(float)
     seen, values = np.cumsum(points), RNG.normal(size=batches)
-    curve = None
+    curve = np.zeros((0, 3))
     for place in range(batches):
-        curve = extended(curve, seen[place], values[place], points[place])
+        curve = extend_curve(curve, seen[place], values[place], points[place])
     assert len(curve) == MOST
     ends = np.searchsorted(seen, curve[:, 0])
     np.testing.assert_array_equal(seen[ends], curve[:, 0])  # each row ends with a batch, the last with the last
@@ -56,7 +57,7 @@ def test_a_long_stream_has_a_curve_of_means_that_is_as_fine_everywhere(equal):
 
 
 def test_a_batch_that_cannot_be_has_no_place_on_the_curve():
-    curve = extended(extended(None, 10.0, -np.inf, 10.0), 20.0, -1.0, 10.0)
+    curve = extend_curve(extend_curve(np.zeros((0, 3)), 10.0, -np.inf, 10.0), 20.0, -1.0, 10.0)
     assert curve.tolist() == [[20.0, -1.0, 10.0]]
 
 
@@ -93,9 +94,9 @@ def test_files_hold_the_curve_and_a_stream_goes_on_as_if_it_had_never_stopped(tm
 @pytest.mark.parametrize(
     ("forged", "words"),
     [
-        (np.zeros((3, 2)), "must have at most 512 rows of 3 numbers"),
-        (np.ones((MOST + 1, 3)), "must have at most 512 rows of 3 numbers"),
-        (np.ones(3), "must have at most 512 rows of 3 numbers"),
+        (np.zeros((3, 2)), "must have at most 512 rows of 3 or 4 numbers"),
+        (np.ones((MOST + 1, 3)), "must have at most 512 rows of 3 or 4 numbers"),
+        (np.ones(3), "must have at most 512 rows of 3 or 4 numbers"),
         (np.array([[2.0, 0.0, 1.0], [1.0, 0.0, 1.0]]), "cannot fall from row to row"),
         (np.array([[2.0, np.nan, 1.0]]), "not finite"),
     ],

@@ -29,7 +29,7 @@ def compare(model, X, weight, rtol):
         plain, _, report = online_em_step(model, Batch(X, weight, 1e-6), 0.3)
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(plain), strict=True):
         np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
-    np.testing.assert_allclose(seen, report.log_likelihood, rtol=rtol)
+    np.testing.assert_allclose(seen, report.value, rtol=rtol)
 
 
 @pytest.mark.parametrize("kind", ["full", "diag", "spherical"])

@@ -72,7 +72,9 @@ def test_another_number_of_components_compiles_nothing():
 
 def test_a_large_mixture_has_no_spares(monkeypatch):
     large = kullback.GaussianMixture(1).fit(RNG.normal(size=(200, 60))).to_model()
-    assert _spares.with_spares(large, np.zeros((10, 60))) is large
+    assert _spares.Spares(np.zeros((10, 60))).added(large) is large
     small = kullback.GaussianMixture(1).fit(RNG.normal(size=(20, 2))).to_model()
-    assert _spares.with_spares(small, np.zeros((10_000, 2))) is small
-    assert len(_spares.with_spares(small, np.zeros((10, 2))).weights) == _spares.MULTIPLE
+    assert _spares.Spares(np.zeros((10_000, 2))).added(small) is small
+    spares = _spares.Spares(np.zeros((10, 2)))
+    assert len(spares.added(small).weights) == _spares.MULTIPLE
+    assert len(spares.removed(spares.added(small)).weights) == 1

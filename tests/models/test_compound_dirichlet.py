@@ -10,7 +10,7 @@ from scipy import optimize, stats
 
 from contracts.quick import quick
 from kullback.families import Batch, Extent
-from kullback.learning import combine, em, merged, online_em_step
+from kullback.learning import combine, em, merge, online_em_step
 from kullback.models import CompoundDirichlet, Mixture
 
 ALPHA = np.array([0.4, 1.5, 3.0])
@@ -168,7 +168,7 @@ def test_long_batches_go_block_by_block():
 
     model = CompoundDirichlet(np.stack([ALPHA, ALPHA[::-1]]))
     whole = ask(model, x)
-    parts = merged(ask(model, x[:1000]), ask(model, x[1000:]))
+    parts = merge(ask(model, x[:1000]), ask(model, x[1000:]))
     for a, b in zip(jax.tree.leaves(whole), jax.tree.leaves(parts), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-11)
 

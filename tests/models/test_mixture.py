@@ -36,7 +36,7 @@ def test_a_step_of_em_is_the_textbook_one():
     np.testing.assert_allclose(model.weights, expected[0], rtol=1e-12)
     np.testing.assert_allclose(model.components.mean, expected[1], rtol=1e-11)
     np.testing.assert_allclose(model.components.covariance, expected[2], rtol=1e-11)
-    assert float(report.log_likelihood) == pytest.approx(expected[3], rel=1e-12)
+    assert float(report.value) == pytest.approx(expected[3], rel=1e-12)
 
 
 @pytest.mark.parametrize("name", MIXTURES)

@@ -30,14 +30,16 @@ class GaussianMixture(kullback.GaussianMixture):
         self._estimates(rows.X)
         return super()._blank_mixture(rows)
 
-    def _learn(self, begin, step, points, goes_on):
+    def _learn(self, data, *rest):
         """Tell of every M-step, as scikit-learn's does."""
+        gather = data.gather
 
-        def told(model):
+        def told(*args):
             self._estimates(np.zeros((2, 1)))
-            return step(model)
+            return gather(*args)
 
-        super()._learn(begin, told, points, goes_on)
+        data.gather = told
+        return super()._learn(data, *rest)
 
     def _estimates(self, X):
         """Call the function that scikit-learn estimates parameters with: a test counts how often."""

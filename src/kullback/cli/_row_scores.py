@@ -48,7 +48,7 @@ class OfSeries:
             data.first[0] = False
         self._last = None if piece.sequence is None else piece.sequence[-1]
         with computing():
-            batch = data.batch(estimator._emissions(model))
+            batch = data.batch(model)
             found, states, carry = _next_rows(model, batch, self._carry)
             self._carry = jax.tree.map(np.array, carry)
         discrete = isinstance(states, jax.Array)  # probabilities of states, or moments of one that moves continuously

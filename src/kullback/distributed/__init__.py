@@ -13,9 +13,9 @@ try:
 except ImportError as error:
     raise ImportError("kullback.distributed needs Dask: pip install 'kullback[distributed]'.") from error
 
-from kullback.distributed._blocks import Blocks
 from kullback.distributed._cluster import connect, local_cluster
 from kullback.distributed._fit_and_combine import fit_and_combine
-from kullback.distributed._sequence_blocks import SequenceBlocks
+from kullback.distributed._rows import DaskRows
+from kullback.distributed._sequences import DaskSequences
 
-__all__ = ["Blocks", "SequenceBlocks", "connect", "fit_and_combine", "local_cluster"]
+__all__ = ["DaskRows", "DaskSequences", "connect", "fit_and_combine", "local_cluster"]

@@ -1,12 +1,12 @@
-"""Exact EM over the blocks of a Dask collection: one sum of statistics in each iteration, and only they travel."""
+"""Learning from the blocks of a Dask collection: one sum of messages for each step, and only they travel."""
 
 import copy
 import dataclasses
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import dask
-import jax
 import numpy as np
 
 from kullback._limits import MOST_CATEGORIES
@@ -14,14 +14,14 @@ from kullback.distributed._parts import counted, parts_of, rows_of
 from kullback.distributed._survey import Survey, merge_surveys, surveyed
 from kullback.distributed._tree import reduced, shared
 from kullback.estimators._drawn import drawn_rows
-from kullback.estimators._rows import Rows, has_features
+from kullback.estimators._rows import Rows
 from kullback.estimators._support import with_support
-from kullback.families import Frame, Gaussian
-from kullback.learning import Report, expected, merged, nearest
-from kullback.runtime import computing
+from kullback.families import Batch, Frame, Gaussian
+from kullback.learning import AT_ONCE, EM, Clock, Learner, gather_in_turn, merge
+from kullback.runtime import as_numpy, computing
 
 
-class Blocks:
+class DaskRows:
     """The rows of a Dask array or frame, as an estimator learns from them where they are.
 
     A block is read again in each iteration unless it was persisted: the memory of a worker, or the time to read, is for
@@ -51,7 +51,7 @@ class Blocks:
         """The total weight."""
         return self._survey.mass
 
-    def start(self, random: np.random.RandomState) -> Any:
+    def start_model(self, random: np.random.RandomState) -> Any:
         """Return the model to begin with. Call it in 64 bits."""
         assert self._sample is not None
         if len(self._sample) == self._count:
@@ -60,19 +60,42 @@ class Blocks:
             return self._estimator._start(_with_moments(*self._moments()), random)
         return with_support(self._estimator._start(self._sample, random))
 
-    def em_step(self, model: Any, prior: Any = None) -> tuple[Any, Report]:
-        """Return the model nearest to all rows, each taken with its posterior under the old model."""
-        components = getattr(model, "components", model)
-        pays = has_features(components) and np.isfinite(self._reach)
-        with np.errstate(over="ignore", invalid="ignore"):
-            frame = self._frame if pays and components.features_pay(self._frame, self._reach) else None
-        return nearest(model, self._gathered(_Question(copy.copy(self._estimator), model, frame)), prior)
+    # --- as the loop asks for it ------------------------------------------------------------------------
+
+    whole = True
+
+    @property
+    def sites(self) -> int:
+        """The number of blocks: each has a memory of its own."""
+        return len(self._parts)
+
+    def start(self) -> Batch | None:
+        """Return some of the rows that a start looks at, if there is one."""
+        return None if self._sample is None else self._sample.start()
+
+    def steps(self, position: Any, most: int) -> None:
+        """Return nothing: each step takes everything."""
+
+    def gather(
+        self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Return one message of all blocks, put together in their order."""
+        task = Task(copy.copy(self._estimator), learner, model, state, clock, self._frame_for(model))
+        return self._gathered(task, memories)
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _gathered(self, question: "_Question") -> Any:
-        ask, asked = dask.delayed(_said, pure=False), shared(question)
-        return reduced([part.asked(ask, asked, place) for place, part in enumerate(self._parts)], summed)
+    def _frame_for(self, model: Any) -> Frame | None:
+        members = model.featured
+        if members is None or not members.features_are_quick or not np.isfinite(self._reach):
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._frame if members.features_pay(self._frame, self._reach) else None
+
+    def _gathered(self, task: "Task", memories: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        ask, asked = dask.delayed(_block_message, pure=False), shared(task)
+        found = [part.asked(ask, asked, place, memories[place]) for place, part in enumerate(self._parts)]
+        return reduced(found, merge_found).split(memories)
 
     @property
     def _count(self) -> int:
@@ -116,43 +139,62 @@ class Blocks:
         """Return mean and covariance of all rows; what is missing counts as the mean of its column."""
         center, scale = np.asarray(self._frame.center), np.asarray(self._frame.scale)
         around = Gaussian(center, np.diag(np.square(scale)))
-        statistics = self._gathered(_Question(copy.copy(self._estimator), around, None, center))
+        task = Task(copy.copy(self._estimator), EM(), around, None, AT_ONCE, None, center)
+        statistics, _ = self._gathered(task, (None,) * self.sites)
         return np.asarray(statistics.mean), np.asarray(statistics.spread)
 
 
 @dataclasses.dataclass
-class _Question:
-    """What every block is asked: what its rows say to a model. `fill` takes the place of what is missing."""
+class Task:
+    """What every block is asked: what its rows say to a learner. `fill` takes the place of what is missing."""
 
     estimator: Any
+    learner: Learner[Any, Any, Any, Any]
     model: Any
-    frame: Frame | None
+    state: Any
+    clock: Clock
+    frame: Frame | None = None
     fill: np.ndarray | None = None
 
+    def gather(self, place: int, batches: Iterable[Batch], memory: Any) -> "Found":
+        """Return what the batches of a block say, and its memory after them, with NumPy arrays."""
+        with computing():
+            clock = self.clock.at_site(place)
+            message, after = gather_in_turn(batches, self.learner, self.model, self.state, memory, clock)
+            return Found(*as_numpy((message, {place: after})))
 
-def _said(question: _Question, place: int, table: Any, weight: Any) -> Any:
-    """E-step of one block: its statistics, with NumPy arrays; None where no row counts."""
+
+@dataclasses.dataclass
+class Found:
+    """What some blocks say, and the memory of each, by its place."""
+
+    message: Any
+    memories: dict[int, Any]
+
+    def split(self, before: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        """Return the message, and the memories of all blocks; one that had no rows has what it had before."""
+        return self.message, tuple(self.memories.get(place, memory) for place, memory in enumerate(before))
+
+
+def _block_message(task: Task, place: int, memory: Any, table: Any, weight: Any) -> Found | None:
+    """Return what one block says; None where no row counts."""
     table, weight = counted(table, weight)
     if len(table) == 0:
         return None
     try:
-        rows = question.estimator._rows(table, weight, first=False, least=0)
+        rows = task.estimator._rows(table, weight, first=False, least=0)
     except ValueError as error:
         raise ValueError(f"In block {place} of X: {error}") from error
-    if question.fill is not None and rows.missing:
-        rows = Rows(np.where(np.isnan(rows.X), question.fill, rows.X), rows.weight, rows.width)
-    total: Any = None
-    for _, batch in rows.placed(None if rows.missing else question.frame):
-        with computing():
-            found = expected(question.model, batch)
-            total = jax.block_until_ready(found if total is None else merged(total, found))
-    return jax.tree.map(np.asarray, total)
+    if task.fill is not None and rows.missing:
+        rows = Rows(np.where(np.isnan(rows.X), task.fill, rows.X), rows.weight, rows.width)
+    batches = (batch for _, batch in rows.placed(None if rows.missing else task.frame))
+    return task.gather(place, batches, memory)
 
 
-def summed(one: Any, other: Any) -> Any:
-    """Return the statistics of both, with NumPy arrays."""
+def merge_found(one: Found, other: Found) -> Found:
+    """Return what both say together, with NumPy arrays."""
     with computing():
-        return jax.tree.map(np.asarray, merged(one, other))
+        return Found(as_numpy(merge(one.message, other.message)), one.memories | other.memories)
 
 
 def _picked(places: np.ndarray, table: Any, weight: Any) -> tuple[Any, np.ndarray | None]:

@@ -5,19 +5,18 @@ import functools
 from typing import Any, NamedTuple
 
 import dask
-import jax
 import numpy as np
 
-from kullback.distributed._blocks import below_each_other, summed
 from kullback.distributed._parts import Part, parts_of, rows_of
+from kullback.distributed._rows import Found, Task, below_each_other, merge_found
 from kullback.distributed._tree import reduced, shared
 from kullback.estimators._drawn import Pieces, drawn_pieces, is_long
 from kullback.estimators._sequences import Sequences, check_lengths
-from kullback.learning import Report, expected, nearest
-from kullback.runtime import computing
+from kullback.families import Batch
+from kullback.learning import Clock, Learner
 
 
-class SequenceBlocks:
+class DaskSequences:
     """Sequences of a Dask array or frame, as an estimator of sequences learns from them where they are.
 
     The blocks of an array are cut anew where a sequence would lie in two of them; those of a frame must hold whole
@@ -65,11 +64,34 @@ class SequenceBlocks:
     def hand_over(self) -> None:
         """Do nothing: rows stay where they are."""
 
-    def em_step(self, model: Any, emissions: Any, prior: Any) -> tuple[Any, Report]:
-        """Return the model nearest to all rows, each taken with its posterior under the old model."""
-        ask, asked = dask.delayed(_said, pure=False), shared(_Question(copy.copy(self._estimator), model))
-        told = [some.asked(ask, asked, place) for place, some in enumerate(self._parts) if some.weight.any()]
-        return nearest(model, reduced(told, summed), prior)
+    # --- as the loop asks for it ------------------------------------------------------------------------
+
+    whole = True
+
+    @property
+    def sites(self) -> int:
+        """The number of blocks: each has a memory of its own."""
+        return len(self._parts)
+
+    def start(self) -> Batch | None:
+        """Return the sequences that a start looks at."""
+        return self.to_start_from.batch()
+
+    def steps(self, position: Any, most: int) -> None:
+        """Return nothing: each step takes everything."""
+
+    def gather(
+        self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Return one message of all blocks, put together in their order."""
+        ask = dask.delayed(_block_message, pure=False)
+        asked = shared(Task(copy.copy(self._estimator), learner, model, state, clock))
+        found = [
+            some.asked(ask, asked, place, memories[place])
+            for place, some in enumerate(self._parts)
+            if some.weight.any()
+        ]
+        return reduced(found, merge_found).split(memories)
 
     # --- inside -----------------------------------------------------------------------------------------
 
@@ -103,13 +125,6 @@ class _Holding(NamedTuple):
 
     def asked(self, task: Any, *args: Any) -> Any:
         return self.part.asked(task, *args, self.lengths, self.weight, self.inputs)
-
-
-class _Question(NamedTuple):
-    """What every block is asked: what its sequences say to a model."""
-
-    estimator: Any
-    model: Any
 
 
 class _Seen(NamedTuple):
@@ -229,17 +244,15 @@ def _highest(seen: _Seen) -> _Seen:
     return _Seen(seen.rows, np.isnan(table).all(axis=0), rows_of(seen.extremes, places))
 
 
-def _said(
-    question: _Question, place: int, lengths: np.ndarray, weight: np.ndarray, inputs: Any, table: Any, _: Any
-) -> Any:
-    """E-step of one block: its statistics, with NumPy arrays."""
-    estimator, model = question
+def _block_message(
+    task: Task, place: int, memory: Any, lengths: np.ndarray, weight: np.ndarray, inputs: Any, table: Any, _: Any
+) -> Found:
+    """Return what the sequences of one block say."""
     try:
-        data = estimator._sequences(table, lengths, weight, False, None if inputs is None else np.asarray(inputs))
+        data = task.estimator._sequences(table, lengths, weight, False, None if inputs is None else np.asarray(inputs))
     except ValueError as error:
         raise ValueError(f"In block {place} of X: {error}") from error
-    with computing():
-        return jax.tree.map(np.asarray, expected(model, data.batch(estimator._emissions(model))))
+    return task.gather(place, [data.batch(task.model)], memory)
 
 
 def _picked(places: np.ndarray, inputs: Any, table: Any, _: Any) -> tuple[Any, np.ndarray | None]:

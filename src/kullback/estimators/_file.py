@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from kullback._printable import sentence
 from kullback._tensor_file import is_of_format, packed
+from kullback._tensor_tree import names_of, read_tree, tensors_of
 from kullback._whole_file import check_goal, write_whole
 from kullback.estimators._file_check import check_attribute, check_attributes, check_parameters, check_size
 
@@ -32,13 +33,18 @@ def save_estimator(estimator: Any, path: str | Path) -> None:
     header["attributes"] = {
         name: _put(f"attributes.{name}", value, arrays)
         for name, value in vars(estimator).items()
-        if name.endswith("_") and not name.startswith("_") and name not in estimator._derived
+        if name.endswith("_") and not name.startswith("_") and name not in (*estimator._derived, *estimator._trees)
     }
+    for name in estimator._trees:
+        arrays |= tensors_of(f"trees.{name}", getattr(estimator, name))
     write_whole(path, packed(FORMAT, header, arrays))
 
 
-def load_estimator(path: str | Path) -> Any:
-    """Read a fitted estimator; anything else in the file is refused with one sentence."""
+def load_estimator(path: str | Path, kind: type | None = None) -> Any:
+    """Read a fitted estimator; anything else in the file is refused with one sentence.
+
+    A class that kullback does not know reads its own files: then it is the `kind`.
+    """
     from safetensors import SafetensorError, safe_open
 
     from kullback import estimators
@@ -52,7 +58,8 @@ def load_estimator(path: str | Path) -> Any:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             header = json.loads(metadata.get("header", "null"), parse_constant=_constant)
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is not a dictionary
+            names = [name for name in file.keys() if not name.startswith("trees.")]  # noqa: SIM118, no dictionary
+            arrays = {name: file.get_tensor(name) for name in names}
     except SafetensorError:  # it says where its parser stopped, which is of no use here
         raise ValueError(f"{path} is not a saved model: `kullback fit` and `save` write such files.") from None
     except RecursionError:
@@ -61,9 +68,11 @@ def load_estimator(path: str | Path) -> Any:
         raise ValueError(f"{path} is damaged: its header cannot be read: {sentence(error, 200)}.") from None
     if not is_of_format(FORMAT, metadata, header):
         raise ValueError(f"{path} is not a saved model: it has no header of kullback.")
-    kind = header.get("kind")
-    if not isinstance(kind, str) or kind not in estimators.SAVED:
-        raise ValueError(f"{path} holds a {sentence(repr(kind), 60)}: this version of kullback knows no such model.")
+    called = header.get("kind")
+    known = {each: getattr(estimators, each) for each in estimators.SAVED}
+    known |= {} if kind is None else {kind.__name__: kind}
+    if not isinstance(called, str) or called not in known:
+        raise ValueError(f"{path} holds a {sentence(repr(called), 60)}: this version of kullback knows no such model.")
     if not all(isinstance(header.get(group), dict) for group in ("parameters", "attributes")):
         raise ValueError(f"{path} is damaged: its header has no parameters or no attributes.")
     named = {
@@ -79,14 +88,17 @@ def load_estimator(path: str | Path) -> Any:
         if np.issubdtype(array.dtype, np.floating) and not (may_lack or np.isfinite(array).all()):
             raise ValueError(f"{path} is damaged: {name} has entries that are not finite.")
     try:
-        estimator = getattr(estimators, kind)(**_get("parameters", header["parameters"], arrays))
+        estimator = known[called](**_get("parameters", header["parameters"], arrays))
         check_parameters(estimator)
         for name, value in _get("attributes", header["attributes"], arrays).items():
             if not name.endswith("_") or name in estimator._derived:
                 raise ValueError(f"{name} is not the name of an attribute_.")
             check_attribute(name, value)
             setattr(estimator, name, value)
-        check_size(estimator, sum(array.size for name, array in arrays.items() if name not in _OF_DATA))
+        if estimator._trees:
+            _read_trees(estimator, path)
+        else:
+            check_size(estimator, sum(array.size for name, array in arrays.items() if name not in _OF_DATA))
         with np.errstate(all="ignore"):  # what is too large is refused, and needs no warning besides
             check_attributes(estimator)
     except NotFittedError:
@@ -94,6 +106,20 @@ def load_estimator(path: str | Path) -> Any:
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, MemoryError) as error:
         raise ValueError(f"{path} is damaged: {sentence(error)}") from None
     return estimator
+
+
+def _read_trees(estimator: Any, path: Path) -> None:
+    """Set the attributes_ that are trees: their shapes follow from the parameters, and are compared before reading."""
+    from safetensors import safe_open
+
+    like = estimator._tree_shapes()
+    with safe_open(path, framework="numpy") as file:
+        expected = {tensor for name in estimator._trees for tensor in names_of(f"trees.{name}", like[name])}
+        found = {name for name in file.keys() if name.startswith("trees.")}  # noqa: SIM118, it is not a dictionary
+        if found != expected:
+            raise ValueError("its networks are not those that its parameters describe.")
+        for name in estimator._trees:
+            setattr(estimator, name, read_tree(f"trees.{name}", like[name], file))
 
 
 def _constant(name: str) -> float:

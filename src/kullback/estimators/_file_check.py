@@ -69,6 +69,8 @@ _RULES: dict[str, Rule] = {
     "n_features_in_": _WHOLE,
     "n_batches_seen_": _WHOLE,
     "n_iter_": _WHOLE,
+    "n_steps_": _WHOLE,
+    "seed_": _WHOLE,
     "n_trials_": _WHOLE,
     "n_points_seen_": _AMOUNT,
     "n_sequences_seen_": _AMOUNT,
@@ -76,6 +78,7 @@ _RULES: dict[str, Rule] = {
     "lower_bound_": Rule(_is_number, "a number"),
     "lower_bounds_": Rule(lambda value: isinstance(value, list) and all(map(_is_number, value)), "a list of numbers"),
     "learning_curve_": Rule(_is_numbers, "an array of numbers"),
+    "validation_curve_": Rule(_is_numbers, "an array of numbers"),
     "n_categories_": Rule(lambda value: _is_numbers(value) and value.dtype.kind == "i", "an array of whole numbers"),
     "feature_names_in_": Rule(
         lambda value: isinstance(value, np.ndarray) and value.dtype == object and _is_words(value.tolist()),
@@ -143,7 +146,8 @@ def check_size(estimator: Any, numbers: int) -> None:
 def check_attributes(estimator: Any) -> None:
     """Raise unless the attributes_ are those of one model, of the shapes that the parameters say."""
     model = estimator.to_model()
-    check_magnitude(model)
+    if not estimator._trees:  # those of networks are of any size that is finite
+        check_magnitude(model)
     for name, expected in estimator._attributes(model).items():
         found = getattr(estimator, name)
         if not _is_numbers(found) or np.shape(found) != np.shape(expected):

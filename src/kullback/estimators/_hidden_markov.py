@@ -11,7 +11,7 @@ from kullback.estimators._hmm_notes import note_few, note_overwritten
 from kullback.estimators._hmm_priors import HiddenMarkovPrior
 from kullback.estimators._hmm_starts import ClusterStart, RandomStart, StateStart, trial_result, trial_rows
 from kullback.estimators._model_estimator import all_or_nothing
-from kullback.estimators._monitor import ConvergenceMonitor
+from kullback.estimators._monitor import ConvergenceMonitor, MonitorRule
 from kullback.estimators._sequences import Sequences
 from kullback.estimators._support import supported
 from kullback.estimators.constraints import Interval, StrOptions
@@ -127,12 +127,10 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         note_few(free, len(data) * len(data.absent))
         return self
 
-    def _ended(self, history: list[float], mass: float) -> bool:
-        monitor = self.monitor_
-        if len(history) == 1:
-            monitor._reset()
-        monitor.report(history[-1] * mass)
-        return bool(monitor.converged)
+    def _rule(self, history: list[float], mass: float) -> MonitorRule:
+        if not history:
+            self.monitor_._reset()
+        return MonitorRule(self.monitor_, mass, self.n_iter, len(history))
 
     @all_or_nothing
     def partial_fit(self, X: Any, lengths: Any = None, sample_weight: Any = None, continues: bool = False) -> Self:
@@ -233,9 +231,6 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         held = {"startprob_": np.asarray(model.initial), "transmat_": np.asarray(model.transitions)}
         return {**held, **self._emission_attributes(model.emissions)}
 
-    def _emissions(self, model: HiddenMarkovModel) -> Any:
-        return model.emissions
-
     def _prior(self, model: HiddenMarkovModel) -> HiddenMarkovPrior:
         k = self.n_components
         return HiddenMarkovPrior(
@@ -287,11 +282,11 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
             return best
         seeds = random.randint(2**31, size=self._random_starts)
         rows, found = trial_rows(data), dict(vars(self))
-        reached = trial_result(best, rows, self._emissions, self._prior)
+        reached = trial_result(best, rows, self._prior(best))
         for seed in seeds:
             self.__dict__ = dict(before)
             model = self._started(data, RandomStart(data, k, self._shown, int(seed)))
-            result = trial_result(model, rows, self._emissions, self._prior)
+            result = trial_result(model, rows, self._prior(model))
             if result > reached:
                 best, reached, found = model, result, dict(vars(self))
         self.__dict__ = found

@@ -113,7 +113,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
                 raise ValueError(f"state is {state.tolist()}: it must hold probabilities that sum to 1.")
             data.first[0] = False
         with computing():
-            found = _filter(model, data.batch(self._emissions(model)), state)
+            found = _filter(model, data.batch(model), state)
             return np.asarray(found)[: len(data)]
 
     def forecast(self, X: Any, steps: int = 1) -> StateForecast:

@@ -10,11 +10,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import numpy as np
 from sklearn.cluster import KMeans
 
 from kullback.estimators._sequences import Sequences
+from kullback.learning import em_step
+from kullback.runtime import as_numpy
 
 #: Random starts that compete with the clusters.
 RANDOM_STARTS = 8
@@ -138,9 +139,8 @@ def trial_rows(data: Sequences) -> Sequences:
     return Sequences(data.X[rows], cuts, data.weight[rows], None, None, data.rows.width)
 
 
-def trial_result(model: Any, rows: Sequences, emissions: Callable[[Any], Any], prior: Callable[[Any], Any]) -> float:
+def trial_result(model: Any, rows: Sequences, prior: Any) -> float:
     """Return the log-likelihood of the rows, in nats per row, after a few steps of EM. Call it in 64 bits."""
     for _ in range(TRIAL_STEPS + 1):
-        model, seen = rows.em_step(model, emissions(model), prior(model))
-        model = jax.tree.map(np.asarray, model)
-    return float(np.nan_to_num(seen.log_likelihood, nan=-np.inf))
+        model, info = as_numpy(em_step(model, rows.batch(model), prior))
+    return float(np.nan_to_num(info.value, nan=-np.inf))

@@ -10,6 +10,7 @@ from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._sequences import Sequences
 from kullback.estimators._system_start import started_system
 from kullback.estimators.constraints import Interval
+from kullback.learning import GainBelow
 from kullback.models import LinearDynamicalSystem as Model
 from kullback.models import States
 from kullback.models._linear_parameters import PARAMETERS
@@ -139,8 +140,8 @@ class LinearDynamicalSystem(LinearDynamicalQuestions):
         self._fit(self._all_sequences(X, lengths, sample_weight, inputs))
         return self
 
-    def _ended(self, history: list[float], mass: float) -> bool:
-        return len(history) > 1 and history[-1] - history[-2] < self.tol
+    def _rule(self, history: list[float], mass: float) -> GainBelow:
+        return GainBelow(self.tol, self.max_iter, before=history[-1] if history else -np.inf, done=len(history))
 
     @all_or_nothing
     def partial_fit(
@@ -215,9 +216,6 @@ class LinearDynamicalSystem(LinearDynamicalQuestions):
                 sizes[name] = size * (size + 1) // 2
         same = q * q if not {"transition", "observation"} & set(self.fixed) else 0
         return max(int(sum(sizes.values())) - same, 1)
-
-    def _emissions(self, model: Model) -> None:
-        """Return nothing: there is one kernel."""
 
     def _prior(self, model: Model) -> None:
         """Return nothing: there is none."""

@@ -2,45 +2,58 @@
 
 import abc
 import functools
-import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import jax
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from kullback.estimators._file import load_estimator, save_estimator
-from kullback.estimators._learning_curve import extended
 from kullback.estimators._progress import Progress
-from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE, Collapse, check_sound
+from kullback.estimators._sound import Collapse, check_sound
+from kullback.estimators._spares import NO_SPARES, Spares
 from kullback.estimators._watch import Nobody, Watch
 from kullback.estimators.constraints import validate_parameter_constraints
-from kullback.learning import decaying_rate
-from kullback.runtime import computing, users_settings
+from kullback.learning import CONVERGED, EM, LIMIT, Data, Place, Rule, StepInfo, begin, decaying_rate, extend_curve, fit
+from kullback.runtime import as_numpy, computing, users_settings
 
-UNCONVERGED = (  # scikit-learn's words
-    "Best performing initialization did not converge. Try different init parameters, or increase max_iter, tol, or "
-    "check for degenerate data."
-)
+#: Why a fit ended: a component would have collapsed in the next iteration, or someone asked for an end.
+COLLAPSED_NEXT, STOPPED = "collapsed next", "stopped"
+
+
+class FitData(Data, Protocol):
+    """Data of a fit, whose size is known."""
+
+    @property
+    def mass(self) -> float:
+        """The weight of all rows."""
 
 
 class Fitted(NamedTuple):
-    """The end of one run of EM."""
+    """The end of one run of EM: the model, the log-likelihood before each step, and why it ended."""
 
     model: Any
     history: list[float]
-    converged: bool
-    collapsed: bool = False
+    reason: str
+
+    @property
+    def converged(self) -> bool:
+        """Whether there was little left to gain."""
+        return self.reason == CONVERGED
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether it ended before an iteration in which a component collapses."""
+        return self.reason == COLLAPSED_NEXT
 
     def better_than(self, other: "Fitted") -> bool:
         """Whether it is the one to keep: one that went on to its end first, then the likelier one."""
         if self.collapsed != other.collapsed:
             return other.collapsed
-        return not other.history or self.history[-1] > other.history[-1]
+        return bool(self.history) and (not other.history or self.history[-1] > other.history[-1])
 
 
 def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,7 +63,7 @@ def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
     def safely(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
         try:
-            with computing():
+            with computing(self._bits):
                 return method(self, *args, **kwargs)
         except BaseException:
             vars(self).clear()
@@ -72,6 +85,13 @@ class ModelEstimator(BaseEstimator):
     #: What the entries of columns mean: the name of a family for all of them, or one for each.
     _families: Any = "diagonal_gaussian"
     _watch: Watch = Nobody()
+    #: Attributes_ that are trees of arrays, such as networks.
+    _trees: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def _bits(self) -> int:
+        """How many bits a number has in computations."""
+        return 64
 
     # --- what a subclass says ---------------------------------------------------------------------------
 
@@ -109,18 +129,30 @@ class ModelEstimator(BaseEstimator):
         return getattr(self, "warm_start", False) and (hasattr(self, "converged_") or hasattr(self, "n_batches_seen_"))
 
     def _learn(
-        self, begin: Callable[[], Any], step: Callable[[Any], tuple[Any, Any]], points: float, goes_on: bool
-    ) -> None:
-        """Keep the best of some runs, each of steps that take a model to the next and its report, all in 64 bits."""
-        before = self._last_bound() if goes_on else -np.inf
+        self,
+        data: FitData,
+        start: Callable[[int], Any],
+        learner: Callable[[Any], EM[Any]],
+        rule: Callable[[list[float]], Rule],
+        steps: int,
+        restarts: int,
+        spares: Spares = NO_SPARES,
+    ) -> Fitted:
+        """Keep the best of some runs of batch EM, each from `start(number)`, of at most so many steps.
+
+        `learner(model)` learns from a start, `rule(history)` says when a run with these log-likelihoods ends.
+        """
         best: Fitted | None = None
-        with Progress(self.verbose, self.max_iter) as progress:
-            for init in range(1 if goes_on else getattr(self, "n_init", 1)):
-                progress.begin(init)
-                with computing():
-                    start = self.to_model() if goes_on else begin()
-                self._check_sound(start, 0.0)  # one that has collapsed already is refused
-                run = self._climb(start, step, progress, before)
+        with Progress(self.verbose, steps) as progress:
+            for restart in range(restarts):
+                progress.begin(restart)
+                model, history = self._watch.begun or (None, [])
+                if model is None:
+                    with computing():
+                        model = as_numpy(start(restart))
+                run = Fitted(model, history, LIMIT)
+                if len(history) < steps:
+                    run = self._climb(model, history, data, learner(model), rule(history), progress, spares)
                 progress.end(run.converged)
                 if best is None or run.better_than(best):
                     best = run
@@ -128,46 +160,49 @@ class ModelEstimator(BaseEstimator):
                     break
         assert best is not None
         self._keep(best.model)
-        self.converged_ = best.converged
-        self.n_iter_ = len(best.history)
+        self.converged_, self.n_iter_ = best.converged, len(best.history)
         self.lower_bound_ = best.history[-1] if best.history else -np.inf
         self.lower_bounds_ = best.history
-        self.n_points_seen_ = points
-        self.n_batches_seen_ = 1
+        self.n_points_seen_, self.n_batches_seen_ = data.mass, 1
         self.__dict__.pop("learning_curve_", None)  # that of a stream before
-        if not self.converged_ and self.max_iter > 0:
-            warnings.warn(
-                ENDED_BEFORE_COLLAPSE if best.collapsed else UNCONVERGED,
-                ConvergenceWarning,
-                stacklevel=4,  # the line that calls `fit`
-            )
+        return best
 
     def _last_bound(self) -> float:
         """Return what the last fit has reached; the bound of a batch that came after it is not one to compare with."""
         bound, bounds = getattr(self, "lower_bound_", -np.inf), list(getattr(self, "lower_bounds_", []))
         return bound if bounds[-1:] == [bound] else -np.inf
 
-    def _climb(self, model: Any, step: Callable[[Any], tuple[Any, Any]], progress: Progress, before: float) -> Fitted:
-        """Repeat steps until the average log-likelihood hardly gains, or a component is about to collapse."""
-        model, history = self._watch.begun or (model, [])
-        before = history[-1] if history else before
-        for _ in range(self.max_iter - len(history)):
-            with computing():
-                after, seen = step(model)
-                after = jax.tree.map(np.asarray, after)
-                history.append(float(seen.log_likelihood))
-            try:
-                self._check_sound(after, history[-1])
-            except Collapse:  # the likelihood is on its way to infinity: what was there before is the last to keep
-                return Fitted(model, history, False, True)
-            model = after
-            gain, before = history[-1] - before, history[-1]
+    def _climb(
+        self,
+        model: Any,
+        history: list[float],
+        data: Data,
+        learner: EM[Any],
+        rule: Rule,
+        progress: Progress,
+        spares: Spares,
+    ) -> Fitted:
+        """Run the loop, with an eye on components that are about to collapse and on whoever watches."""
+
+        def record(infos: list[StepInfo]) -> None:
+            gain = infos[-1].value - history[-1] if history else None
+            history.extend(float(info.value) for info in infos)
             progress.step(history[-1], gain)
-            if abs(gain) < self.tol:
-                return Fitted(model, history, True)
-            if self._watch.step(model, history):
-                break
-        return Fitted(model, history, False)
+
+        def guard(after: Any, info: StepInfo) -> str | None:
+            try:
+                self._check_sound(spares.removed(after), float(info.value) if info.finite else np.nan)
+            except Collapse:  # the likelihood is on its way to infinity: what was there before is the last to keep
+                return COLLAPSED_NEXT
+            return None
+
+        def callback(place: Place) -> str | None:
+            return STOPPED if self._watch.step(spares.removed(place.model), history) else None
+
+        with computing():
+            place = begin(learner, spares.added(model), data, rule)
+            place, reason = fit(learner, place, data, rule, record=record, guard=guard, callback=callback)
+        return Fitted(spares.removed(place.model), history, reason)
 
     def _keep_step(self, model: Any, log_likelihood: float, points: float) -> None:
         """Hold the model that a step of online EM has made from so many points."""
@@ -179,8 +214,8 @@ class ModelEstimator(BaseEstimator):
         self.lower_bound_ = log_likelihood
         self.n_points_seen_ = seen
         self.n_batches_seen_ = getattr(self, "n_batches_seen_", 0) + 1
-        curve = getattr(self, "learning_curve_", None)
-        self.learning_curve_ = extended(curve, self.n_points_seen_, log_likelihood, points)
+        curve = getattr(self, "learning_curve_", np.zeros((0, 3)))
+        self.learning_curve_ = extend_curve(curve, self.n_points_seen_, log_likelihood, points)
 
     def _rate_at(self, step: int, points: float, mass: float) -> float:
         """Return the weight of a batch of some mass that comes after `step` others with so many points.
@@ -223,7 +258,7 @@ class ModelEstimator(BaseEstimator):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read an estimator of this kind from a file."""
-        loaded = load_estimator(path)
+        loaded = load_estimator(path, cls)
         if not isinstance(loaded, cls):
             raise ValueError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}.")
         return loaded

@@ -2,8 +2,11 @@
 
 import sys
 from collections import deque
+from typing import Any
 
 import numpy as np
+
+from kullback.learning import CONVERGED, LIMIT, Entry, Verdict
 
 
 class ConvergenceMonitor:
@@ -44,3 +47,24 @@ class ConvergenceMonitor:
             f"{type(self).__name__}(history={list(self.history)}, iter={self.iter}, n_iter={self.n_iter}, "
             f"tol={self.tol}, verbose={self.verbose})"
         )
+
+
+class MonitorRule:
+    """Ends a fit when a monitor says so, which sees log-likelihoods of all rows, or after `most` steps."""
+
+    every_step = True
+
+    def __init__(self, monitor: ConvergenceMonitor, mass: float, most: int, done: int):
+        self._monitor, self._mass, self._most, self._done = monitor, mass, most, done
+
+    def init(self) -> Any:
+        """Return the number of steps that were taken before."""
+        return {"steps": self._done}
+
+    def update(self, state: Any, entry: Entry) -> Verdict:
+        """Tell the monitor of a step."""
+        steps = state["steps"] + 1
+        self._monitor.report(entry.value * self._mass)
+        if steps == self._most:
+            return Verdict({"steps": steps}, LIMIT)
+        return Verdict({"steps": steps}, CONVERGED if self._monitor.converged else None)

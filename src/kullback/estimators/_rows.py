@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from kullback.estimators._drawn import drawn_rows
-from kullback.families import Batch, Frame
+from kullback.families import Batch, Frame, Model
+from kullback.learning import Clock, Learner, gather_in_turn
 
 #: Rows that are handed over at once: enough to be quick, few enough to need little memory beyond the data.
 CHUNK = 32_768
@@ -95,13 +96,33 @@ class Rows:
             farthest = max(farthest, float(np.einsum("ij,ij->i", away, away).max()))
         return float(np.sqrt(farthest))
 
-    def frame_for(self, components: Any) -> Frame | None:
-        """Return the frame of the data if these components can use it."""
-        if self.missing or not has_features(components):
+    def frame_for(self, model: Model) -> Frame | None:
+        """Return the frame of the data if the members of the model can use it."""
+        members = model.featured
+        if self.missing or members is None or not members.features_are_quick:
             return None
         with np.errstate(over="ignore", invalid="ignore"):  # members may be far away: then features do not pay
             frame, reach = self.frame
-            return frame if np.isfinite(reach) and components.features_pay(frame, reach) else None
+            return frame if np.isfinite(reach) and members.features_pay(frame, reach) else None
+
+    # --- as the loop asks for it ------------------------------------------------------------------------
+
+    whole, sites = True, 1
+
+    def start(self) -> Batch:
+        """Return the first rows."""
+        return next(self.placed())[1]
+
+    def steps(self, position: Any, most: int) -> None:
+        """Return nothing: each step takes everything."""
+
+    def gather(
+        self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Return one message of all rows, chunk by chunk."""
+        batches = self.batches(self.frame_for(model))
+        message, memory = gather_in_turn(batches, learner, model, state, memories[0], clock.at_site(0))
+        return message, (memory,)
 
     def filled(self, rows: np.ndarray | slice | None = None) -> np.ndarray:
         """Return the table, or some rows of it, with column means for what is missing: for a start, not for a fit."""
@@ -123,11 +144,6 @@ class Rows:
             there = ~np.isnan(values) * (1.0 if weight is None else weight[:, None])
             count, total = count + there.sum(axis=0), total + np.sum(there * np.nan_to_num(values), axis=0)
         return total / np.where(count > 0, count, 1)
-
-
-def has_features(components: Any) -> bool:
-    """Whether these are Gaussians for which a kernel with a frame is the quicker one."""
-    return hasattr(type(components), "features_pay") and components.features_are_quick
 
 
 def _any_nan(X: np.ndarray) -> bool:

@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_nothing
 from kullback.estimators._progress import Progress
 from kullback.estimators._sequences import Sequences, check_lengths
-from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE_OF_STATE, Collapse, check_scale, check_total
+from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE_OF_STATE, check_scale, check_total
 from kullback.estimators._stream import check_stream
 from kullback.families import Extent
-from kullback.learning import online_em_step
-from kullback.runtime import computing
+from kullback.learning import AT_ONCE, EM, OnlineEM, Rule, step
+from kullback.runtime import as_numpy, computing
 
 #: The longest series that a combination looks at: usages have settled long before.
 _HORIZON = 4096
@@ -57,10 +57,6 @@ class SequenceEstimator(ModelEstimator):
         """Raise unless there is something to start from."""
 
     @abc.abstractmethod
-    def _emissions(self, model: Any) -> Any:
-        """Return what gives each row its likelihood, if it has a quick kernel; or None."""
-
-    @abc.abstractmethod
     def _prior(self, model: Any) -> Any:
         """Return what is added to the statistics of the data, or None."""
 
@@ -69,8 +65,8 @@ class SequenceEstimator(ModelEstimator):
         """Return what keeps parameters that are not learned as they are, with no prior; or None."""
 
     @abc.abstractmethod
-    def _ended(self, history: list[float], mass: float) -> bool:
-        """Whether a fit with these log-likelihoods, in nats per row of data of this mass, is done."""
+    def _rule(self, history: list[float], mass: float) -> Rule:
+        """Return what says when a fit with these log-likelihoods, in nats per row of data of this mass, is done."""
 
     @property
     @abc.abstractmethod
@@ -90,50 +86,24 @@ class SequenceEstimator(ModelEstimator):
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required by a fit.")
         self._check_some(data)
         random = check_random_state(self.random_state)
-        best: Fitted | None = None
         with computing():
             data.hand_over()
-        with Progress(self.verbose, self._steps) as progress:
-            for init in range(self.n_init):
-                progress.begin(init)
-                with computing():
-                    model = jax.tree.map(np.asarray, self._start(data.to_start_from, init, random))
-                run = self._climbed(model, data, progress)
-                progress.end(run.converged and len(run.history) < self._steps)
-                if best is None or (run.history and run.better_than(best)):
-                    best = run
-                if self._watch.ended:
-                    break
-        assert best is not None
+
+        def start(restart: int) -> Any:
+            return self._start(data.to_start_from, restart, random)
+
+        def learner(model: Any) -> EM[Any]:
+            return EM(self._prior(model))
+
+        def rule(history: list[float]) -> Rule:
+            return self._rule(history, data.mass)
+
+        best = self._learn(data, start, learner, rule, self._steps, self.n_init)
         if best.collapsed:
             warnings.warn(ENDED_BEFORE_COLLAPSE_OF_STATE, ConvergenceWarning, stacklevel=4)  # the line that calls `fit`
         self._forget_series()
-        self._keep(best.model)
-        self.converged_, self.n_iter_ = best.converged, len(best.history)
-        self.lower_bound_ = best.history[-1] if best.history else -np.inf
-        self.lower_bounds_ = best.history
-        self.__dict__.pop("learning_curve_", None)  # that of a stream before
-        self.n_points_seen_, self.n_sequences_seen_, self.n_batches_seen_ = data.mass, data.begun, 1
+        self.n_sequences_seen_ = data.begun
         return best
-
-    def _climbed(self, model: Any, data: Any, progress: Progress) -> Fitted:
-        model, history = self._watch.begun or (model, [])
-        for _ in range(self._steps - len(history)):
-            with computing():
-                after, seen = data.em_step(model, self._emissions(model), self._prior(model))
-                after = jax.tree.map(np.asarray, after)
-            history.append(float(seen.log_likelihood))
-            try:
-                self._check_sound(after, history[-1])
-            except Collapse:  # the likelihood is on its way to infinity: what was there before is the last to keep
-                return Fitted(model, history, False, True)
-            model = after
-            progress.step(history[-1])
-            if self._ended(history, data.mass):
-                return Fitted(model, history, True)
-            if self._watch.step(model, history):
-                break
-        return Fitted(model, history, False)
 
     def _partial_fit(self, data: Sequences, carry: Any, continues: bool) -> None:
         """Make one step of online EM towards rows of which the first may go on from the carry."""
@@ -141,19 +111,20 @@ class SequenceEstimator(ModelEstimator):
         if data.mass > 0:
             if first:
                 self._check_some(data)
-            step, points = (0, 0.0) if first else (self.n_batches_seen_, self.n_points_seen_)
-            rate = self._rate_at(step, points, data.mass)
+            number, points = (0, 0.0) if first else (self.n_batches_seen_, self.n_points_seen_)
+            rate = self._rate_at(number, points, data.mass)
             with computing():
                 if first:
-                    model = jax.tree.map(np.asarray, self._start(data, 0, check_random_state(self.random_state)))
+                    model = as_numpy(self._start(data, 0, check_random_state(self.random_state)))
                 else:
                     model = self._current_model()
-                batch = data.batch(self._emissions(model))
+                batch = data.batch(model)
                 # a prior is what was seen before the stream: it enters once
                 prior = self._prior(model) if first else self._held(model)
-                model, carry, seen = online_em_step(model, batch, rate, prior, carry)
-                model, carry = jax.tree.map(np.array, (model, carry))
-            self._keep_step(model, float(seen.log_likelihood), data.mass)
+                found = step(OnlineEM(np.asarray(rate), prior), model, None, carry, (batch,), AT_ONCE)
+                model, carry = jax.tree.map(np.array, (found.model, found.memory))
+                value = float(found.info.value) if found.info.finite else np.nan
+            self._keep_step(model, value, data.mass)
             self.n_sequences_seen_ = getattr(self, "n_sequences_seen_", 0.0) + data.begun
         self._forget_series()
         if continues:
@@ -292,7 +263,7 @@ class SequenceEstimator(ModelEstimator):
         """Ask the model about each row: arrays whose first axis is the rows."""
         data, model = self._asked(X, lengths, inputs)
         with computing():
-            answers = question(model, data.batch(self._emissions(model)), *args)
+            answers = question(model, data.batch(model), *args)
             return jax.tree.map(lambda leaf: np.asarray(leaf)[: len(data)], answers)
 
     def _check_is_fitted(self) -> None:
@@ -312,7 +283,7 @@ class SequenceEstimator(ModelEstimator):
         """Return the sequences of a fit: those of tables are here, those of Dask collections stay where they are."""
         if type(X).__module__.partition(".")[0] == "dask":
             # a room above this one, which is there where Dask is
-            blocks = importlib.import_module("kullback.distributed").SequenceBlocks
+            blocks = importlib.import_module("kullback.distributed").DaskSequences
             return blocks(self, X, lengths, sample_weight, inputs)
         return self._sequences(X, lengths, sample_weight, True, inputs)
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from kullback.estimators._drawn import drawn_pieces
 from kullback.estimators._rows import Rows
-from kullback.families import Batch, Steps
-from kullback.learning import Report, em_step
+from kullback.families import Batch, Model, Steps
+from kullback.learning import Clock, Learner, gather_in_turn
 
 
 def padded_steps(rows: int) -> int:
@@ -106,9 +106,9 @@ class Sequences:
         more = padded_steps(len(self.X)) - len(values)
         return np.concatenate([values, np.full((more, *values.shape[1:]), fill, dtype=values.dtype)])
 
-    def batch(self, emissions: Any = None) -> Batch:
-        """Return the batch, with the frame in which these emissions are quick."""
-        frame = self.rows.frame_for(emissions)
+    def batch(self, model: Model | None = None) -> Batch:
+        """Return the batch, with the frame in which the members of a model are quick."""
+        frame = None if model is None else self.rows.frame_for(model)
         if frame is None:
             return self._plain
         return eqx.tree_at(lambda batch: batch.frame, self._plain, frame, is_leaf=lambda leaf: leaf is None)
@@ -126,6 +126,20 @@ class Sequences:
         """Hand the rows over once, for all steps of a fit. Call it in 64 bits."""
         self.__dict__["_plain"] = jax.tree.map(jnp.asarray, self._plain)
 
-    def em_step(self, model: Any, emissions: Any, prior: Any) -> tuple[Any, Report]:
-        """Return the model nearest to all rows, each taken with its posterior under the old model."""
-        return em_step(model, self.batch(emissions), prior)
+    # --- as the loop asks for it ------------------------------------------------------------------------
+
+    whole, sites = True, 1
+
+    def start(self) -> Batch:
+        """Return all rows."""
+        return self.batch()
+
+    def steps(self, position: Any, most: int) -> None:
+        """Return nothing: each step takes everything."""
+
+    def gather(
+        self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Return one message of all sequences."""
+        message, memory = gather_in_turn([self.batch(model)], learner, model, state, memories[0], clock.at_site(0))
+        return message, (memory,)

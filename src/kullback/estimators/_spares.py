@@ -20,26 +20,38 @@ MULTIPLE = 8
 FEW = 2**14
 
 
-def with_spares(model: Model, X: np.ndarray) -> Model:
-    """Return a small mixture with spare components where the table X is small too, and any other model as it is."""
-    if type(model) is not Mixture or X.size > FEW:
-        return model
-    k = len(model.weights)
-    spares = -k % MULTIPLE
-    numbers = sum(np.size(leaf) for leaf in jax.tree.leaves(model)) // k
-    if not spares or (k + spares) * numbers > FEW:
-        return model
-    weights = np.append(model.weights, np.zeros(spares))
-    return eqx.tree_at(
-        lambda mixture: mixture.weights, jax.tree.map(lambda leaf: _extended(leaf, spares), model), weights
-    )
+class Spares:
+    """Adds spare components to small mixtures where the table X is small too, and takes them away again.
+
+    Any other model stays as it is.
+    """
+
+    def __init__(self, X: np.ndarray | None):
+        self._few = X is not None and X.size <= FEW
+        self._count: int | None = None
+
+    def added(self, model: Model) -> Model:
+        """Return the model with spares, if it gets any."""
+        self._count = None
+        if type(model) is not Mixture or not self._few:
+            return model
+        k = len(model.weights)
+        spares = -k % MULTIPLE
+        numbers = sum(np.size(leaf) for leaf in jax.tree.leaves(model)) // k
+        if not spares or (k + spares) * numbers > FEW:
+            return model
+        self._count = k
+        weights = np.append(model.weights, np.zeros(spares))
+        return eqx.tree_at(
+            lambda mixture: mixture.weights, jax.tree.map(lambda leaf: _extended(leaf, spares), model), weights
+        )
+
+    def removed(self, model: Model) -> Model:
+        """Return the model without the spares that were added last."""
+        return model if self._count is None else jax.tree.map(lambda leaf: leaf[: self._count], model)
 
 
-def without_spares(model: Model, like: Any) -> Model:
-    """Return a model with the components that another one has."""
-    if type(model) is not Mixture:
-        return model
-    return jax.tree.map(lambda leaf: leaf[: len(like.weights)], model)
+NO_SPARES = Spares(None)
 
 
 def _extended(leaf: Any, spares: int) -> np.ndarray:

@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.cluster import KMeans, kmeans_plusplus
 
 from kullback.estimators._rows import Rows
-from kullback.estimators._spares import with_spares, without_spares
+from kullback.estimators._spares import Spares
 from kullback.families import Batch, by_blocks
-from kullback.learning import merged, nearest, sized_jit
+from kullback.learning import m_step, merge, sized_jit
 from kullback.models import Mixture, MixtureStatistics
+from kullback.runtime import as_numpy
 
 
 class Labels:
@@ -55,7 +56,8 @@ class Labels:
 def started(blank: Mixture, rows: Rows, labels: Labels) -> Mixture:
     """Return the mixture whose components have the rows that the labels give them."""
     total: Any = None
-    spared = with_spares(blank, rows.X)
+    spares = Spares(rows.X)
+    spared = spares.added(blank)
     for here, batch in rows.placed():
         share = labels.of(here)
         if rows.weight is not None:
@@ -64,8 +66,8 @@ def started(blank: Mixture, rows: Rows, labels: Labels) -> Mixture:
         full[: len(share), : share.shape[1]] = share
         found = _assigned(spared, batch.weighted(full))
         # computing runs ahead of the loop: without waiting, the batches of a long table would pile up
-        total = jax.block_until_ready(found if total is None else merged(total, found))
-    return jax.tree.map(np.asarray, without_spares(nearest(spared, total, None)[0], blank))
+        total = jax.block_until_ready(found if total is None else merge(total, found))
+    return spares.removed(as_numpy(m_step(spared, total)))
 
 
 @sized_jit

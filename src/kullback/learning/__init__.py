@@ -1,36 +1,95 @@
 """Moves on the relative entropy. One operation, the model nearest to several others:
 
-| algorithm | the models it is nearest to | weights |
-|---|---|---|
-| `em` | one per data point | 1/N each |
-| `online_em` | the current model (the inertia), and one per point of the batch | 1−γ, and γ/N each |
-| `combine` | the fitted models | α_m |
+| algorithm | learner | the models it is nearest to | weights |
+|---|---|---|---|
+| `em` | `EM` | one per data point | 1/N each |
+| `online_em` | `OnlineEM` | the current model (the inertia), and one per point of the batch | 1−γ, and γ/N each |
+| | `SampledInertia` | points drawn from the current model, and one per point of the batch | 1−γ, and γ/N each |
+| | `NaturalGradientEM` | as `OnlineEM`, to first order in γ: along the tangent | |
+| | `Gradient` | one per data point, as far as the gradient of an objective leads in one step | 1/N each |
+| `combine` | | the fitted models | α_m |
 
-Two forms of online EM go with it: `sampled_inertia_step` draws the inertia, `natural_gradient_em_step` goes along the
-tangent.
+A `Learner` gathers a message from data, then moves the model; messages merge, so the data may be a table, a stream or
+lie on many machines. `fit` is the only loop. `Averaged`, `Only` and `Alternate` make learners of learners.
 """
 
+from kullback.learning._alternate import Alternate, Only
+from kullback.learning._averaged import Averaged
 from kullback.learning._combine import combine, shares
-from kullback.learning._em import em, em_step, expected, merged, nearest
-from kullback.learning._natural_gradient_em import natural_gradient_em_step
-from kullback.learning._online_em import decaying_rate, online_em, online_em_step
-from kullback.learning._report import Report
-from kullback.learning._sampled_inertia import sampled_inertia_step
+from kullback.learning._curve import MOST_OF_CURVE, extend_curve
+from kullback.learning._data import AllAtOnce, Chunk, Data, Minibatches, Stream, gather_in_turn, stack
+from kullback.learning._em import EM, e_step, em, em_step, m_step
+from kullback.learning._fit import Best, Place, begin, fit
+from kullback.learning._gradient import Gradient, Loss, Optimizer, Slope
+from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, Mergeable, Start, StepInfo, merge_messages
+from kullback.learning._natural_gradient_em import NaturalGradientEM, natural_gradient_em_step
+from kullback.learning._online_em import DecayingRate, OnlineEM, decaying_rate, online_em, online_em_step
+from kullback.learning._place_file import load_place, save_place
+from kullback.learning._rules import CONVERGED, DATA_ENDED, LIMIT, NO_GAIN, Entry, Epochs, GainBelow, Rule, Verdict
+from kullback.learning._sampled_inertia import SampledInertia, sampled_inertia_step
 from kullback.learning._sized import sized_jit
+from kullback.learning._step import Stepped, gather, merge, move, step
 
 __all__ = [
-    "Report",
+    "AT_ONCE",
+    "CONVERGED",
+    "DATA_ENDED",
+    "EM",
+    "LIMIT",
+    "MOST_OF_CURVE",
+    "NO_GAIN",
+    "AllAtOnce",
+    "Alternate",
+    "Averaged",
+    "Best",
+    "Chunk",
+    "Clock",
+    "Data",
+    "DecayingRate",
+    "Entry",
+    "Epochs",
+    "GainBelow",
+    "Gathered",
+    "Gradient",
+    "Learner",
+    "Loss",
+    "Mergeable",
+    "Minibatches",
+    "NaturalGradientEM",
+    "OnlineEM",
+    "Only",
+    "Optimizer",
+    "Place",
+    "Rule",
+    "SampledInertia",
+    "Slope",
+    "Start",
+    "StepInfo",
+    "Stepped",
+    "Stream",
+    "Verdict",
+    "begin",
     "combine",
     "decaying_rate",
+    "e_step",
     "em",
     "em_step",
-    "expected",
-    "merged",
+    "extend_curve",
+    "fit",
+    "gather",
+    "gather_in_turn",
+    "load_place",
+    "m_step",
+    "merge",
+    "merge_messages",
+    "move",
     "natural_gradient_em_step",
-    "nearest",
     "online_em",
     "online_em_step",
     "sampled_inertia_step",
+    "save_place",
     "shares",
     "sized_jit",
+    "stack",
+    "step",
 ]

@@ -3,27 +3,71 @@
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-import jax
+import jax.numpy as jnp
 
-from kullback.families import Batch, ClosedFormModel
-from kullback.learning._report import Report, report
+from kullback.families import Batch, ClosedFormModel, Statistics
+from kullback.learning._data import AllAtOnce
+from kullback.learning._fit import begin, fit
+from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, StepInfo
+from kullback.learning._rules import GainBelow
 from kullback.learning._sized import sized_jit
-from kullback.runtime import jit
+from kullback.learning._step import gather, move
 
 Model = TypeVar("Model", bound=ClosedFormModel)
 
-_finished: Any = jax.block_until_ready  # it has no types
+
+class EM(Learner[Model, None, None, Any]):
+    """The model nearest to the data points, each taken with its posterior under the old model.
+
+    Batches hold whole sequences, so nothing is carried from one to the next. A prior enters each model that is made,
+    and never the statistics.
+    """
+
+    prior: Any = None
+
+    @property
+    def draws_at_random(self) -> bool:
+        """Nothing is drawn."""
+        return False
+
+    def gather(self, model: Model, state: None, memory: None, batch: Batch, clock: Clock) -> Gathered[Any, None]:
+        """E-step: what the data says."""
+        return Gathered(model.expected_statistics(batch)[0], None)
+
+    def move(self, model: Model, state: None, message: Any, clock: Clock) -> tuple[Model, None, StepInfo]:
+        """M-step: the model with these statistics."""
+        return model.maximize(message, self.prior), None, info_of(message)
 
 
-def em_step(model: Model, batches: Batch | Iterable[Batch], prior: Any = None) -> tuple[Model, Report]:
+def info_of(statistics: Statistics) -> StepInfo:
+    """Read the average log-likelihood off the statistics of the data: no second pass is needed."""
+    mass = jnp.asarray(statistics.mass)
+    return StepInfo(jnp.where(mass > 0, statistics.log_likelihood / jnp.where(mass > 0, mass, 1), 0), mass)
+
+
+def em_step(model: Model, batches: Batch | Iterable[Batch], prior: Any = None) -> tuple[Model, StepInfo]:
     """Return the model nearest to all points of the batches, each taken with its posterior under the old model."""
-    return nearest(model, gathered(model, [batches] if isinstance(batches, Batch) else batches), prior)
+    learner: EM[Model] = EM(prior)
+    message, _ = AllAtOnce(batches).gather(learner, model, None, (None,), AT_ONCE)
+    moved, _, info = move(model, message, learner, None, AT_ONCE)
+    return moved, info
+
+
+def e_step(model: ClosedFormModel, batch: Batch) -> Any:
+    """Return what the data says: its expected statistics."""
+    return gather(model, batch, EM(), None, None, AT_ONCE)[0]
+
+
+@sized_jit
+def m_step(model: Any, statistics: Any, prior: Any = None) -> Any:
+    """Return the model with these statistics."""
+    return model.maximize(statistics, prior)
 
 
 def em(
     model: Model, batch: Batch, steps: int = 100, tolerance: float = 1e-3, prior: Any = None
 ) -> tuple[Model, list[float]]:
-    """Repeat `em_step` until the average log-likelihood gains less than `tolerance` nats per point.
+    """Move to the model nearest to the data until its log-likelihood gains less than `tolerance` nats per point.
 
     Returns the model, and the average log-likelihood before each step. Without a prior it never falls.
 
@@ -34,38 +78,8 @@ def em(
     >>> [round(float(rate)) for rate in model.components.rate]
     [1, 12]
     """
-    history: list[float] = []
-    for _ in range(steps):
-        model, seen = em_step(model, batch, prior)
-        history.append(float(seen.log_likelihood))
-        if len(history) > 1 and history[-1] - history[-2] < tolerance:
-            break
-    return model, history
-
-
-def gathered(model: Any, batches: Iterable[Batch]) -> Any:
-    """E-step over several batches: what all the data says."""
-    data: Any = None
-    for batch in batches:
-        found = expected(model, batch)
-        # computing runs ahead of the loop: without waiting, the batches of a long table would pile up
-        data = _finished(found if data is None else merged(data, found))
-    return data
-
-
-@sized_jit
-def expected(model: Any, batch: Batch) -> Any:
-    """E-step: what the data says."""
-    return model.expected_statistics(batch)[0]
-
-
-@jit
-def merged(one: Any, other: Any) -> Any:
-    """Put the statistics of two sets of data together."""
-    return one.merge(other)
-
-
-@sized_jit
-def nearest(model: Any, statistics: Any, prior: Any = None) -> tuple[Any, Report]:
-    """M-step: the model with these statistics."""
-    return model.maximize(statistics, prior), report(statistics)
+    learner: EM[Model] = EM(prior)
+    data, rule = AllAtOnce(batch), GainBelow(tolerance, steps)
+    history: list[StepInfo] = []
+    place, _ = fit(learner, begin(learner, model, data, rule), data, rule, record=history.extend)
+    return place.model, [float(info.value) for info in history]

@@ -2,24 +2,51 @@
 
 from typing import Any, TypeVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from kullback.families import Batch, Coordinates, Extent
-from kullback.learning._report import Report, report
-from kullback.runtime import jit
+from kullback.learning._em import info_of
+from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, StepInfo
+from kullback.learning._step import step
 
 Model = TypeVar("Model", bound=Any)
 
 
-def natural_gradient_em_step(
-    model: Model, batch: Batch, rate: Any, coordinates: Coordinates = "natural"
-) -> tuple[Model, Report]:
-    """Return Θ − γ·I_F⁻¹∇L: L is the average −log p(v | Θ), I_F the Fisher matrix of the joint p(h, v | Θ).
+class NaturalGradientEM(Learner[Model, None, None, Any]):
+    """Moves to Θ − γ·I_F⁻¹∇L: L is the average −log p(v | Θ), I_F the Fisher matrix of the joint p(h, v | Θ).
 
     ∇L is the gradient of the cross-entropy of the data's expected statistics (Fisher's identity), I_F the Hessian of
     the cross-entropy of the model's own. It agrees with online EM to second order in γ. The model must have flat
     coordinates, `model.coordinates(name)` and `model.at(name, vector)`: families and mixtures of them do.
+    """
+
+    rate: Any
+    coordinates: Coordinates = eqx.field(static=True, default="natural")
+
+    @property
+    def draws_at_random(self) -> bool:
+        """Nothing is drawn."""
+        return False
+
+    def gather(self, model: Model, state: None, memory: None, batch: Batch, clock: Clock) -> Gathered[Any, None]:
+        """Return what the data says."""
+        return Gathered(model.expected_statistics(batch)[0], None)
+
+    def move(self, model: Model, state: None, message: Any, clock: Clock) -> tuple[Model, None, StepInfo]:
+        """Go along the natural gradient."""
+        own, here = model.own_statistics(Extent()), model.coordinates(self.coordinates)
+        gradient = jax.grad(lambda x: model.at(self.coordinates, x).cross_entropy(message))(here) / message.mass
+        fisher = jax.hessian(lambda x: model.at(self.coordinates, x).cross_entropy(own))(here)
+        moved = model.at(self.coordinates, here - self.rate * jnp.linalg.solve(fisher, gradient))
+        return moved, None, info_of(message)
+
+
+def natural_gradient_em_step(
+    model: Model, batch: Batch, rate: Any, coordinates: Coordinates = "natural"
+) -> tuple[Model, StepInfo]:
+    """Return the model after one step of `NaturalGradientEM`.
 
     >>> from kullback.families import Poisson
     >>> from kullback.models import Mixture
@@ -28,16 +55,5 @@ def natural_gradient_em_step(
     >>> bool(model.components.rate[1] > 9)
     True
     """
-    return _step(model, batch, rate, coordinates)
-
-
-def _natural_step(model: Any, batch: Batch, rate: Any, coordinates: Coordinates) -> tuple[Any, Report]:
-    data, _ = model.expected_statistics(batch)
-    own = model.own_statistics(Extent())
-    here = model.coordinates(coordinates)
-    gradient = jax.grad(lambda x: model.at(coordinates, x).cross_entropy(data))(here) / data.mass
-    fisher = jax.hessian(lambda x: model.at(coordinates, x).cross_entropy(own))(here)
-    return model.at(coordinates, here - rate * jnp.linalg.solve(fisher, gradient)), report(data)
-
-
-_step = jit(_natural_step, static_argnames="coordinates")
+    found = step(NaturalGradientEM(jnp.asarray(rate), coordinates), model, None, None, (batch,), AT_ONCE)
+    return found.model, found.info

@@ -1,62 +1,110 @@
 """Online EM: the model nearest to the current one (the inertia) and to the points of a new batch."""
 
-import functools
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
+import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 
-from kullback.families import Batch, ClosedFormModel, Extent
-from kullback.learning._em import gathered, merged
-from kullback.learning._report import Report, report
-from kullback.runtime import jit
+from kullback.families import Batch, ClosedFormModel
+from kullback.learning._averaged import Averaged
+from kullback.learning._data import Stream, gather_in_turn
+from kullback.learning._em import info_of
+from kullback.learning._fit import begin, fit
+from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, Start, StepInfo
+from kullback.learning._rules import Epochs
+from kullback.learning._step import Stepped, move, step
 
 Model = TypeVar("Model", bound=ClosedFormModel)
 
 
-def online_em_step(
-    model: Model, batches: Batch | Iterable[Batch], rate: Any, prior: Any = None, carry: Any = None
-) -> tuple[Model, Any, Report]:
-    """Return the model nearest to the current one, with weight 1 − rate, and to the batch, with weight rate.
+class Pull(NamedTuple):
+    """What moves a model online: the statistics of the data, and what the model itself says of as much of it."""
 
-    Rate 1 is a step of batch EM; rate 0 stays. Several batches are one step, towards all of them together. Returns the
-    model, what the next batch carries on, and the report. A batch that continues an earlier one is given its carry; the
-    inertia starts from there as well.
+    data: Any
+    inertia: Any
+
+
+class OnlineEM(Learner[Model, None, Any, Pull]):
+    """The model nearest to the current one, with weight 1 − rate, and to the batch, with weight rate.
+
+    Rate 1 is batch EM; rate 0 stays. `rate` is a number, a `DecayingRate` of the step, or a Python function of it, with
+    which steps are taken one at a time. The memory of a stream is what models with time carry on; the inertia starts
+    from there as well. With `own_frame` a model that has a quick kernel tries it in the frame in which it expects the
+    data itself.
     """
-    several = [batches] if isinstance(batches, Batch) else list(batches)
-    if len(several) == 1:
-        return _step(model, several[0], rate, prior, carry)
-    data = gathered(model, several)
-    inertia = functools.reduce(merged, [_inertia(model, batch) for batch in several])
-    moved, seen = _towards(model, inertia, data, rate, prior)
-    return moved, None, seen
+
+    rate: Any
+    prior: Any = None
+    own_frame: bool = eqx.field(static=True, default=False)
+
+    def memory(self, model: Model, start: Start, key: Any) -> Any:
+        """Return what a stream carries before its first batch."""
+        return model.blank_carry()
+
+    @property
+    def draws_at_random(self) -> bool:
+        """Nothing is drawn."""
+        return False
+
+    def gather(self, model: Model, state: None, memory: Any, batch: Batch, clock: Clock) -> Gathered[Pull, Any]:
+        """Return what the batch says, and what the model says of as much data."""
+        batch, sound = model.framed(batch) if self.own_frame else (batch, True)
+        data, carried = model.expected_statistics(batch, memory)
+        inertia = model.own_statistics(batch.extent.after(memory))
+        return Gathered(Pull(data, inertia), carried, sound)
+
+    def move(self, model: Model, state: None, message: Pull, clock: Clock) -> tuple[Model, None, StepInfo]:
+        """Return the model nearest to both."""
+        data, inertia = message
+        rate = self.rate(clock.step) if isinstance(self.rate, DecayingRate) else self.rate
+        moved = model.maximize(inertia.scale(1 - rate).merge(data.scale(rate)), self.prior)
+        return moved, None, info_of(data)
+
+    def at(self, step: int, points: float) -> tuple[Self, int | None]:
+        """Ask a function of the user's for the rate of the next step."""
+        if isinstance(self.rate, DecayingRate) or not callable(self.rate):
+            return self, None
+        rate = np.asarray(float(self.rate(step)))
+        return eqx.tree_at(lambda learner: learner.rate, self, rate, is_leaf=lambda leaf: leaf is self.rate), 1
 
 
-@jit
-def _step(model: Any, batch: Batch, rate: Any, prior: Any, carry: Any) -> tuple[Any, Any, Report]:
-    data, carried = model.expected_statistics(batch, carry)
-    inertia = model.own_statistics(batch.extent.after(carry))
-    moved, seen = _towards(model, inertia, data, rate, prior)
-    return moved, carried, seen
+class DecayingRate(eqx.Module):
+    """The schedule γ_t = (t + offset)^−exponent."""
+
+    exponent: Any
+    offset: Any
+
+    def __call__(self, step: Any) -> Any:
+        """Return the rate of step t = 0, 1, …"""
+        return (step + self.offset) ** -self.exponent
 
 
-@jit
-def _inertia(model: Any, batch: Batch) -> Any:
-    return model.own_statistics(batch.extent)
-
-
-@jit
-def _towards(model: Any, inertia: Any, data: Any, rate: Any, prior: Any) -> tuple[Any, Report]:
-    return model.maximize(inertia.scale(1 - rate).merge(data.scale(rate)), prior), report(data)
-
-
-def decaying_rate(exponent: float = 0.6, offset: float = 1.0) -> Callable[[int], float]:
+def decaying_rate(exponent: float = 0.6, offset: float = 1.0) -> DecayingRate:
     """Return the schedule γ_t = (t + offset)^−exponent for t = 0, 1, …; it converges for 0.5 < exponent ≤ 1."""
     if not 0.5 < exponent <= 1:
         raise ValueError(f"exponent is {exponent}: it must be in (0.5, 1].")
     if not offset >= 1:
         raise ValueError(f"offset is {offset}: it must be 1 or more, so that no rate exceeds 1.")
-    return lambda t: (t + offset) ** -exponent
+    return DecayingRate(np.asarray(float(exponent)), np.asarray(float(offset)))
+
+
+def online_em_step(
+    model: Model, batches: Batch | Iterable[Batch], rate: Any, prior: Any = None, carry: Any = None
+) -> tuple[Model, Any, StepInfo]:
+    """Return the model nearest to the current one, with weight 1 − rate, and to the batch, with weight rate.
+
+    Several batches are one step, towards all of them together; each continues the one before it. Returns the model,
+    what the next batch carries on, and what is to be seen of the step.
+    """
+    learner: OnlineEM[Model] = OnlineEM(jnp.asarray(rate), prior)
+    if isinstance(batches, Batch):
+        found: Stepped = step(learner, model, None, carry, (batches,), AT_ONCE)
+        return found.model, found.memory, found.info
+    message, carried = gather_in_turn(batches, learner, model, None, carry, AT_ONCE)
+    moved, _, info = move(model, message, learner, None, AT_ONCE)
+    return moved, carried, info
 
 
 def online_em(
@@ -79,19 +127,9 @@ def online_em(
     >>> len(history)
     2
     """
-    schedule = decaying_rate() if rate is None else rate if callable(rate) else lambda _: rate
-    history: list[float] = []
-    center, carry = model, None
-    for t, batch in enumerate(batches):
-        like = batch.extent.after(carry)
-        model, carry, seen = online_em_step(model, batch, jnp.asarray(schedule(t)), None, carry)
-        history.append(float(seen.log_likelihood))
-        if average:
-            center = _between(center, model, like, 1 / (t + 1))
-    return (center if average else model), history
-
-
-@jit
-def _between(first: Any, second: Any, like: Extent, part: Any) -> Any:
-    """Return the model nearest to both, with weights 1 − part and part."""
-    return first.maximize(first.own_statistics(like.scale(1 - part)).merge(second.own_statistics(like.scale(part))))
+    schedule = decaying_rate() if rate is None else rate if callable(rate) else np.asarray(float(rate))
+    learner: Learner[Any, Any, Any, Any] = Averaged(OnlineEM(schedule)) if average else OnlineEM(schedule)
+    data, rule = Stream.of(batches), Epochs(1)
+    history: list[StepInfo] = []
+    place, _ = fit(learner, begin(learner, model, data, rule), data, rule, record=history.extend)
+    return learner.result(place.model, place.state), [float(info.value) for info in history]

@@ -2,17 +2,42 @@
 
 from typing import Any, TypeVar
 
+import equinox as eqx
+import jax.numpy as jnp
+
 from kullback.families import Batch, ClosedFormModel
-from kullback.learning._report import Report, report
-from kullback.runtime import jit
+from kullback.learning._em import info_of
+from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, StepInfo
+from kullback.learning._online_em import Pull
+from kullback.learning._step import step
 
 Model = TypeVar("Model", bound=ClosedFormModel)
 
 
-def sampled_inertia_step(model: Model, batch: Batch, rate: Any, key: Any, draws: int) -> tuple[Model, Report]:
-    """Return the model nearest to the batch (weight rate) and to `draws` points of the current model (1 − rate).
+class SampledInertia(Learner[Model, None, None, Pull]):
+    """The model nearest to the batch (weight rate) and to `draws` points of the current model (weight 1 − rate).
 
-    The posteriors of both are those of the current model. As `draws` grows this becomes `online_em_step`.
+    The posteriors of both are those of the current model. As `draws` grows this becomes online EM.
+    """
+
+    rate: Any
+    draws: int = eqx.field(static=True)
+
+    def gather(self, model: Model, state: None, memory: None, batch: Batch, clock: Clock) -> Gathered[Pull, None]:
+        """Return what the batch says, and what points of the model's own say, with the same mass."""
+        data, _ = model.expected_statistics(batch)
+        drawn, _ = model.expected_statistics(Batch(model.sample(clock.key, (self.draws,))))
+        return Gathered(Pull(data, drawn.scale(batch.extent.mass / self.draws)), None)
+
+    def move(self, model: Model, state: None, message: Pull, clock: Clock) -> tuple[Model, None, StepInfo]:
+        """Return the model nearest to both."""
+        data, inertia = message
+        moved = model.maximize(inertia.scale(1 - self.rate).merge(data.scale(self.rate)))
+        return moved, None, info_of(data)
+
+
+def sampled_inertia_step(model: Model, batch: Batch, rate: Any, key: Any, draws: int) -> tuple[Model, StepInfo]:
+    """Return the model after one step of `SampledInertia`.
 
     >>> import jax
     >>> from kullback.families import Poisson
@@ -22,14 +47,5 @@ def sampled_inertia_step(model: Model, batch: Batch, rate: Any, key: Any, draws:
     >>> bool(model.components.rate[1] > 9)
     True
     """
-    return _step(model, batch, rate, key, draws)
-
-
-def _sampled(model: Any, batch: Batch, rate: Any, key: Any, draws: int) -> tuple[Any, Report]:
-    data, _ = model.expected_statistics(batch)
-    drawn, _ = model.expected_statistics(Batch(model.sample(key, (draws,))))
-    inertia = drawn.scale(batch.extent.mass / draws)
-    return model.maximize(inertia.scale(1 - rate).merge(data.scale(rate))), report(data)
-
-
-_step = jit(_sampled, static_argnames="draws")
+    found = step(SampledInertia(jnp.asarray(rate), draws), model, None, None, (batch,), AT_ONCE._replace(key=key))
+    return found.model, found.info

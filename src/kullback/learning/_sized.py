@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from kullback.families import Batch
-from kullback.runtime import jit, quick_jit
+from kullback.runtime import filter_jit, quick_jit
 
 #: For up to so many numbers compiling takes the time, not computing.
 _FEW = 2**14
@@ -16,7 +16,7 @@ _FEW = 2**14
 
 def sized_jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function of (model, batch or statistics, …): with care, or in a tenth of the time for few numbers."""
-    with_care, in_a_hurry = jit(function), quick_jit(function)
+    with_care, in_a_hurry = filter_jit(function), filter_jit(function, quick_jit)
 
     @functools.wraps(function)
     def call(model: Any, data: Any, *args: Any) -> Any:

@@ -47,7 +47,7 @@ def _stream(key: str, title: str, subjects: dict[str, Subject]) -> list[Picture]
         figure, axes = panels(width=width, height=3.2)
         axes.set(xlabel="rows seen", ylabel="log-likelihood per row (nats)")
         for name, curve in curves.items():
-            plot_learning(curve[:, 1], axes, colors[name], name, points=curve[:, 0])
+            plot_learning(curve[:, -2], axes, colors[name], name, points=curve[:, -3])
         if 1 < len(subjects) <= _LEGEND:
             axes.legend(frameon=False, fontsize=9)
         return figure

@@ -1,0 +1,197 @@
+"""Estimators of tables of independent rows, however they learn: what they take, streams, draws and imputation."""
+
+import abc
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+import jax
+import numpy as np
+from sklearn.base import DensityMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kullback.estimators._count import checked_count
+from kullback.estimators._model_estimator import ModelEstimator
+from kullback.estimators._progress import Progress
+from kullback.estimators._rows import Rows
+from kullback.estimators._sound import check_scale, check_total
+from kullback.estimators._spares import Spares
+from kullback.estimators._stream import check_stream, enough_to_start
+from kullback.estimators.constraints import check_sample_weight
+from kullback.families import Batch
+from kullback.learning import sized_jit
+from kullback.runtime import computing, filter_jit
+
+
+class TableEstimator(DensityMixin, ModelEstimator):
+    """A model of independent rows of a table. A subclass says what the entries may be, and how it learns."""
+
+    # --- what a subclass says ---------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from the rows of X once more. The first call starts from them."""
+
+    @abc.abstractmethod
+    def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
+        """Check what the entries of X mean, beyond being numbers, and return them as numbers."""
+
+    @property
+    @abc.abstractmethod
+    def _least_rows(self) -> int:
+        """How many rows a start needs."""
+
+    # --- learning ---------------------------------------------------------------------------------------
+
+    def fit_stream(self, batches: Iterable[Any], passes: int = 1) -> Self:
+        """Go through an iterable of tables by `partial_fit`, with memory for one of them.
+
+        When the iterable raises, what was learned until then stays; before anything was, the estimator is as it was.
+
+        Parameters
+        ----------
+        batches : iterable of array-like, or of pairs (X, sample_weight)
+            More than one pass needs something that can be gone through again, like a list, not a generator. The first
+            ones are put together until there is a row for each component. Empty ones change nothing.
+        passes : int
+            How often to go through all of them.
+
+        Returns
+        -------
+        self
+
+        """
+        self._validate_params()
+        check_stream(batches, passes)
+        before = dict(vars(self))
+        for attribute in [name for name in before if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, attribute)
+
+        def started() -> bool:
+            return hasattr(self, "n_batches_seen_")
+
+        try:
+            with Progress(self.verbose, None) as progress:
+                progress.begin(0)
+                for _ in range(passes):
+                    for X, weight in enough_to_start(batches, max(2, self._least_rows), started):
+                        self.partial_fit(X, None, weight)
+                        progress.step(self.lower_bound_)
+            if not started():
+                raise ValueError(f"batches is empty: there was nothing to fit {type(self).__name__} to.")
+        except BaseException:
+            if not started():
+                self.__dict__.update(before)
+            raise
+        return self
+
+    # --- questions --------------------------------------------------------------------------------------
+
+    def sample(self, n_samples: int = 1) -> Any:
+        """Draw points from the fitted model."""
+        return self._draw(n_samples, _sample)
+
+    def impute(self, X: Any, random_state: Any = None) -> np.ndarray:
+        """Draw the missing entries of X given the rest; what is there stays as it is."""
+        rows, model = self._asked(X)
+        random = check_random_state(self.random_state if random_state is None else random_state)
+        result = np.array(rows.X)
+        if not rows.missing:
+            return result
+        for here, batch in rows.placed():
+            with computing(self._bits):
+                drawn = np.asarray(_impute(model, batch, jax.random.key(random.randint(2**31))))
+            result[here] = np.where(np.isnan(result[here]), drawn[: here.stop - here.start], result[here])
+        return result
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _rows(self, X: Any, sample_weight: Any, first: bool, least: int) -> Rows:
+        table = X
+        if first or not self._plainly_good(X):
+            table = validate_data(
+                self,
+                X,
+                reset=first,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan",
+                ensure_min_samples=least,
+            )
+        weight = None
+        if sample_weight is not None and len(table) > 0:
+            weight = check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
+            if not weight.any():
+                raise ValueError("sample_weight is all zero: there is nothing to learn from.")
+            check_total(weight)
+            if not weight.all():  # a row that never counts is no row: nothing starts from it
+                table, weight = table[weight > 0], weight[weight > 0]
+        values = self._check_values(table, first)
+        if first:
+            check_scale(values)
+        return Rows(values, weight, self._width)
+
+    def _plainly_good(self, X: Any) -> bool:
+        """Whether X needs no further look: an array of finite 64-bit numbers with the columns of the fit."""
+        named = hasattr(self, "feature_names_in_")
+        if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or named or len(X) == 0:
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            return X.shape[1] == getattr(self, "n_features_in_", -1) and bool(np.isfinite(X.sum()))
+
+    def _ask(self, X: Any, question: Callable[[Any, Batch], Any]) -> np.ndarray:
+        rows, answers = self._answers(X, None, question)
+        return answers.astype(rows.X.dtype, copy=False)
+
+    def _answers(self, X: Any, sample_weight: Any, question: Callable[[Any, Batch], Any]) -> tuple[Rows, np.ndarray]:
+        rows, model = self._asked(X, sample_weight, least=1)
+        model, answers = Spares(rows.X).added(model), []
+        for here, batch in rows.placed():
+            with computing(self._bits):
+                answers.append(np.asarray(question(model, batch))[: here.stop - here.start])
+        return rows, np.concatenate(answers)
+
+    def _asked(self, X: Any, sample_weight: Any = None, least: int = 0) -> tuple[Rows, Any]:
+        """Return rows to answer for, and the model that answers."""
+        check_is_fitted(self)
+        with computing(self._bits):
+            rows, model = self._rows(X, sample_weight, False, least), self.to_model()
+        # attributes_ that were set by hand come without the number of columns
+        columns = self._shape_of(model)["n_features_in_"]
+        if rows.X.shape[1] != columns:
+            raise ValueError(
+                f"X has {rows.X.shape[1]} features, but {type(self).__name__} is expecting {columns} features as input."
+            )
+        return rows, model
+
+    def _draw(self, n_samples: int, draw: Callable[[Any, Any, int], Any]) -> Any:
+        check_is_fitted(self)
+        n_samples = _at_least_one(n_samples)
+        random = check_random_state(self.random_state)
+        size = 1 << (n_samples - 1).bit_length()  # few sizes: few compiled functions
+        with computing(self._bits):
+            drawn = draw(self.to_model(), jax.random.key(random.randint(2**31)), size)
+            return jax.tree.map(lambda leaf: np.asarray(leaf)[:n_samples], drawn)
+
+
+def _at_least_one(n_samples: Any) -> int:
+    try:
+        return checked_count("n_samples", n_samples)
+    except ValueError as error:  # scikit-learn's words
+        raise ValueError(
+            f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample."
+        ) from error
+
+
+@filter_jit
+def _sample(model: Any, key: Any, size: int) -> Any:
+    return model.sample(key, (size,))
+
+
+@sized_jit
+def _impute(model: Any, batch: Batch, key: Any) -> Any:
+    return model.impute(batch, key)

@@ -1,0 +1,235 @@
+"""Data as the loop asks for it: the next batches of a stream, or one message of everything."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from kullback.families import Batch, Steps
+from kullback.learning._learner import Clock, Learner
+from kullback.learning._step import gather, merge
+
+_finished: Any = jax.block_until_ready  # it has no types
+
+
+class Chunk(NamedTuple):
+    """Some steps of a stream. The leaves of `batches` have the axes (steps, batches of a step, rows, …).
+
+    `position` is where the next one begins, as JSON can hold it. `epoch_ends` says that the data is over with this one,
+    and begins anew where there is more to come.
+    """
+
+    batches: Batch
+    active: np.ndarray
+    position: Any
+    epoch_ends: bool
+
+
+class Data(Protocol):
+    """What the loop asks of data."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether a step takes one message of everything, by `gather`; otherwise it takes batches, from `steps`."""
+
+    @property
+    def sites(self) -> int:
+        """How many streams or sites have a memory of their own."""
+
+    def start(self) -> Batch | None:
+        """Return some of the data, for a learner to begin from, or None where it cannot be looked at before."""
+
+    def steps(self, position: Any, most: int) -> Chunk | None:
+        """Return the next steps from a position on, at most so many and none of another epoch; None at the end."""
+
+    def gather(
+        self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Return one message of everything, and the memories after it."""
+
+
+def gather_in_turn(
+    batches: Iterable[Batch], learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memory: Any, clock: Clock
+) -> tuple[Any, Any]:
+    """Return one message of several batches, with the memory of one of them, and what their stream remembers."""
+    message: Any = None
+    for batch in batches:
+        found, memory = gather(model, batch, learner, state, memory, clock)
+        # computing runs ahead of the loop: without waiting, the batches of a long table would pile up
+        message = _finished(found if message is None else merge(message, found))
+    return message, memory
+
+
+class AllAtOnce:
+    """Batches that are one step together: the data of batch EM."""
+
+    whole, sites = True, 1
+
+    def __init__(self, batches: Batch | Iterable[Batch]):
+        self._batches = [batches] if isinstance(batches, Batch) else batches
+
+    def start(self) -> Batch | None:
+        """Return the first batch."""
+        return next(iter(self._batches))
+
+    def steps(self, position: Any, most: int) -> Chunk | None:
+        """Return nothing: each step takes everything."""
+        return None
+
+    def gather(
+        self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Return one message of all batches."""
+        message, memory = gather_in_turn(self._batches, learner, model, state, memories[0], clock.at_site(0))
+        return message, (memory,)
+
+
+class Stream:
+    """Batches that come one after the other, a step each, and can be opened at any position.
+
+    `open_at(position)` returns an iterator of batches, each with the position behind it; None is the beginning. A
+    stream that is gone through `passes` times begins anew at each; the first row of each pass begins a sequence.
+    Neighbors of one shape become one chunk.
+    """
+
+    whole, sites = False, 1
+
+    def __init__(self, open_at: Callable[[Any], Iterator[tuple[Batch, Any]]], passes: int = 1):
+        self._open, self._passes = open_at, passes
+        self._at: Any = None
+        self._coming: Iterator[tuple[Batch, Any]] | None = None
+        self._next: tuple[Batch, Any] | None = None
+
+    @classmethod
+    def of(cls, batches: Iterable[Batch], passes: int = 1) -> "Stream":
+        """Return the stream of an iterable of batches; a position is the number of batches before it."""
+
+        def open_at(position: int | None) -> Iterator[tuple[Batch, Any]]:
+            for number, batch in enumerate(batches):
+                if number >= (position or 0):
+                    yield batch, number + 1
+
+        return cls(open_at, passes)
+
+    def start(self) -> Batch | None:
+        """Return nothing: what is taken from a stream does not come again."""
+        return None
+
+    def steps(self, position: Any, most: int) -> Chunk | None:
+        """Return the next batches of one shape."""
+        here = position or {"pass": 0, "at": None}
+        if here["pass"] >= self._passes:
+            return None
+        if self._coming is None or self._at != here:
+            self._coming = self._open(here["at"])
+            self._next = next(self._coming, None)
+        found: list[Batch] = []
+        after = here["at"]
+        while self._next is not None and len(found) < most:
+            batch, place = self._next
+            batch = _beginning(batch) if after is None else batch
+            if found and not _alike(found[0], batch):
+                break
+            found.append(batch)
+            after, self._next = place, next(self._coming, None)
+        if not found:
+            return None
+        ends = self._next is None
+        self._at = {"pass": here["pass"] + ends, "at": None if ends else after}
+        if ends:
+            self._coming = None
+        return Chunk(stack([[batch] for batch in found]), np.ones(len(found), bool), self._at, ends)
+
+    def gather(
+        self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Raise: there is no end to wait for."""
+        raise NotImplementedError("A stream is learned from batch by batch.")
+
+
+class Minibatches:
+    """Rows of a table in batches of a size, drawn anew for every epoch without replacement.
+
+    `prepare(rows)` makes a batch of some rows, by their numbers. The last batch of an epoch is filled up with rows of
+    weight 0. The order depends on the seed and the epoch only, so that a position is a pair of numbers.
+    """
+
+    whole, sites = False, 1
+
+    def __init__(
+        self, prepare: Callable[[np.ndarray], Batch], rows: int, batch_rows: int, seed: int = 0, shuffle: bool = True
+    ):
+        if rows < 1:
+            raise ValueError("there are no rows to draw batches from.")
+        self._prepare, self._rows, self._seed, self._shuffle = prepare, rows, seed, shuffle
+        self._size = min(batch_rows, rows)
+        self._order: tuple[int, np.ndarray] | None = None
+
+    def start(self) -> Batch | None:
+        """Return the first batch of the table."""
+        return self._prepare(np.arange(self._size))
+
+    def steps(self, position: Any, most: int) -> Chunk | None:
+        """Return the next batches of an epoch."""
+        epoch, first = position or (0, 0)
+        order, last = self._of_epoch(epoch), min(first + most * self._size, self._rows)
+        batches = [[self._filled(order[at : at + self._size])] for at in range(first, last, self._size)]
+        ends = last == self._rows
+        after = [epoch + 1, 0] if ends else [epoch, last]
+        return Chunk(stack(batches), np.ones(len(batches), bool), after, ends)
+
+    def _of_epoch(self, epoch: int) -> np.ndarray:
+        if self._order is None or self._order[0] != epoch:
+            order = np.arange(self._rows)
+            if self._shuffle:
+                np.random.default_rng([self._seed, epoch]).shuffle(order)
+            self._order = epoch, order
+        return self._order[1]
+
+    def _filled(self, rows: np.ndarray) -> Batch:
+        short = self._size - len(rows)
+        if not short:
+            return self._prepare(rows)
+        batch = self._prepare(np.concatenate([rows, np.repeat(rows[:1], short)]))
+        weight = np.where(np.arange(self._size) < len(rows), batch.weight, 0)
+        return eqx.tree_at(lambda b: b.weight, batch, weight)
+
+    def gather(
+        self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Return one message of all rows, in order."""
+        parts = (np.arange(at, min(at + self._size, self._rows)) for at in range(0, self._rows, self._size))
+        message, memory = gather_in_turn(
+            (self._filled(rows) for rows in parts), learner, model, state, memories[0], clock.at_site(0)
+        )
+        return message, (memory,)
+
+
+def stack(batches: Sequence[Sequence[Batch]]) -> Batch:
+    """Return batches, those of each step in a list, as one with axes for the steps and for the batches of a step."""
+    stacked: Batch = jax.tree.map(
+        lambda *leaves: np.stack(leaves).reshape(len(batches), len(batches[0]), *np.shape(leaves[0])),
+        *[batch for several in batches for batch in several],
+    )
+    return stacked
+
+
+def _alike(one: Batch, other: Batch) -> bool:
+    """Whether two batches have the same shapes, and so the same compiled function."""
+    one_tree: Any = jax.tree.structure(one)
+    if one_tree != jax.tree.structure(other):
+        return False
+    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    return all((np.shape(a), a.dtype) == (np.shape(b), b.dtype) for a, b in pairs)
+
+
+def _beginning(batch: Batch) -> Batch:
+    """Return a batch whose first row begins a sequence, where rows follow each other at all."""
+    if batch.steps is None or bool(batch.steps.first[0]):
+        return batch
+    first = np.array(batch.steps.first)
+    first[0] = True
+    steps = Steps(first, batch.steps.ahead, batch.steps.inputs)
+    return eqx.tree_at(lambda b: b.steps, batch, steps)

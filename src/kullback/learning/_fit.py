@@ -1,0 +1,180 @@
+"""The loop of all learning: data in, a message, a move; rules, checks and callbacks between the steps."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from kullback.learning._curve import extend_curve
+from kullback.learning._data import Data
+from kullback.learning._learner import Clock, Learner, StepInfo
+from kullback.learning._rules import DATA_ENDED, Entry, Rule
+from kullback.learning._step import move, run
+from kullback.runtime import as_numpy
+
+_finished: Any = jax.block_until_ready  # it has no types
+#: After so many moves in a row to what is not finite a fit ends.
+FAILURES = 5
+
+Validate = Callable[[Any], float]
+Guard = Callable[[Any, StepInfo], str | None]
+
+
+class Best(NamedTuple):
+    """The model that was best, and at which step."""
+
+    model: Any
+    step: int
+
+
+class Place(NamedTuple):
+    """How far a fit has come: all that it needs to go on, and so what a checkpoint holds.
+
+    `memories` are those of the sites, `position` is the data's own, `rule` the state of the rule. `curve` has a row
+    (step, points, value, mass) for each step, or for several once they are many. `failures` counts moves in a row that
+    were left out.
+    """
+
+    model: Any
+    state: Any
+    memories: tuple[Any, ...]
+    best: Best | None = None
+    position: Any = None
+    step: int = 0
+    points: float = 0.0
+    rule: Any = None
+    curve: np.ndarray = np.zeros((0, 4))
+    failures: int = 0
+
+    @property
+    def found(self) -> Any:
+        """The best model where a rule has chosen one, and the last otherwise."""
+        return self.model if self.best is None else self.best.model
+
+
+#: Where a chunk has led, what its steps were worth, and whether an epoch ends with it.
+_Taken = tuple[Place, list[StepInfo], bool]
+
+
+def begin(learner: Learner[Any, Any, Any, Any], model: Any, data: Data, rule: Rule, seed: int = 0) -> Place:
+    """Return the place at which a fit begins: nothing was learned yet."""
+    keys = [_key(learner, seed, site) for site in range(data.sites)]
+    memories = tuple(learner.memory(model, data.start, key) for key in keys)
+    return Place(model, learner.init(model, data.start), memories, rule=rule.init())
+
+
+def _key(learner: Any, seed: int, *numbers: int) -> Any:
+    """Return a key that depends on the seed and on some numbers; None for a learner that draws nothing."""
+    if not learner.draws_at_random:
+        return None
+    key = jax.random.key(seed)
+    for number in numbers:
+        key = jax.random.fold_in(key, number)
+    return key
+
+
+def fit(
+    learner: Learner[Any, Any, Any, Any],
+    place: Place,
+    data: Data,
+    rule: Rule,
+    *,
+    validate: Validate | None = None,
+    guard: Guard | None = None,
+    record: Callable[[list[StepInfo]], None] | None = None,
+    callback: Callable[[Place], str | None] | None = None,
+    chunk: int = 64,
+    seed: int = 0,
+) -> tuple[Place, str]:
+    """Learn from a place on until the rule, the data, a guard or a callback says so; return where it ended, and why.
+
+    Steps go in chunks of at most `chunk`, which end with an epoch, under one compiled function; their number changes no
+    bit. `record(infos)` is told what each step of a chunk was worth. `guard(model, info)` may refuse what a chunk has
+    made, with a reason: the fit ends with what was there before. `validate(model)` is asked when an epoch ends.
+    `callback(place)` is told after each chunk, and may end the fit with a reason. Moves to what is not finite are left
+    out; after five in a row the fit goes back to its best model and ends.
+    """
+    take = _take_all if data.whole else _take_chunk
+    most = 1 if rule.every_step else chunk
+    while True:
+        taken = take(learner, place, data, seed, most)
+        if taken is None:
+            return place, DATA_ENDED
+        after, infos, epoch_ends = taken
+        last = infos[-1]
+        if record is not None:
+            record(infos)
+        refused = None if guard is None else guard(after.model, last)
+        if refused is not None:
+            return place, refused
+        after, reason = _judge(learner, place, after, rule, infos, epoch_ends, validate)
+        if after.failures >= FAILURES:
+            return after._replace(model=after.found), _not_finite(after, last)
+        place = after
+        if reason is None and callback is not None:
+            reason = callback(place)
+        if reason is not None:
+            return place, reason
+
+
+def _take_chunk(learner: Any, place: Place, data: Data, seed: int, most: int) -> _Taken | None:
+    """Take the next steps of a stream."""
+    current, limit = learner.at(place.step, place.points)
+    chunk = data.steps(place.position, most if limit is None else min(most, limit))
+    if chunk is None:
+        return None
+    clock = Clock(np.int32(place.step), np.asarray(place.points), _key(learner, seed))
+    found = run(current, place.model, place.state, place.memories[0], chunk.batches, chunk.active, clock)
+    model, state, memory, points, infos = _finished(found)
+    seen = [StepInfo(*row) for row in zip(*(np.asarray(leaf).tolist() for leaf in infos), strict=True)]
+    step = place.step + int(chunk.active.sum())
+    after = place._replace(model=model, state=state, memories=(memory,), position=chunk.position)
+    return after._replace(step=step, points=float(points)), seen, chunk.epoch_ends
+
+
+def _take_all(learner: Any, place: Place, data: Data, seed: int, most: int) -> _Taken | None:
+    """Take one step towards all of the data."""
+    current, _ = learner.at(place.step, place.points)
+    clock = Clock(np.int32(place.step), np.asarray(place.points), _key(learner, seed, place.step))
+    message, memories = data.gather(current, place.model, place.state, place.memories, clock)
+    model, state, info = as_numpy(move(place.model, message, current, place.state, clock))
+    seen = StepInfo(float(info.value), float(info.mass), bool(info.finite))
+    after = place._replace(model=model, state=state, memories=memories if seen.finite else place.memories)
+    return after._replace(step=place.step + 1, points=place.points + seen.mass), [seen], True
+
+
+def _judge(
+    learner: Any,
+    before: Place,
+    after: Place,
+    rule: Rule,
+    infos: list[StepInfo],
+    epoch_ends: bool,
+    validate: Validate | None,
+) -> tuple[Place, str | None]:
+    """Let the rule see the steps one by one, and keep their curve; return the reason to end, if there is one."""
+    curve, state, points, failures = after.curve, before.rule, before.points, before.failures
+    reason, better = None, False
+    shown = learner.result(after.model, after.state) if epoch_ends else None
+    validation = validate(shown) if epoch_ends and validate is not None else None
+    for number, info in enumerate(infos):
+        points, failures = points + info.mass, 0 if info.finite else failures + 1
+        ends = epoch_ends and number == len(infos) - 1
+        value, mass = (info.value, info.mass) if info.finite else (0.0, 0.0)
+        entry = Entry(before.step + number + 1, points, value, mass, ends, validation if ends else None)
+        state, reason, better = rule.update(state, entry)
+        curve = extend_curve(curve, entry.step, points, value, mass)
+        if failures >= FAILURES:
+            break
+    if better:
+        after = after._replace(best=Best(shown, after.step))
+    return after._replace(rule=state, curve=curve, failures=failures), reason
+
+
+def _not_finite(place: Place, info: StepInfo) -> str:
+    kept = "last finite model" if place.best is None else f"best model, of step {place.best.step:,},"
+    return (
+        f"{FAILURES} moves in a row led to numbers that are not finite, the last at step {place.step:,}, on a batch "
+        f"of value {info.value:.6g}: the {kept} is kept; try a smaller learning rate, or scale the data."
+    )

@@ -1,0 +1,104 @@
+"""Gradients of an objective, and an optimizer that follows them: for models without a closed form."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from kullback.families import Batch, Model
+from kullback.learning._learner import Clock, Gathered, Learner, Start, StepInfo
+
+ModelT = TypeVar("ModelT", bound=Model)
+
+
+class Loss(NamedTuple):
+    """What an objective returns: the loss of a batch, in nats per point, and the memory of its stream after it."""
+
+    value: Any
+    memory: Any = None
+
+
+class Slope(eqx.Module):
+    """The average gradient of a loss over points, with the average loss and the mass of the points."""
+
+    mass: Any
+    loss: Any
+    gradient: Any
+
+    def merge(self, other: Self) -> Self:
+        """Average by mass. Each phase of an objective was divided by its own count, so one mass is enough."""
+        total = jnp.add(self.mass, other.mass)
+        part = jnp.where(total > 0, other.mass / jnp.where(total > 0, total, 1), 0)
+        mine, others = (self.loss, self.gradient), (other.loss, other.gradient)
+        return type(self)(total, *jax.tree.map(lambda a, b: a + part.astype(a.dtype) * (b - a), mine, others))
+
+
+class Optimizer(eqx.Module):
+    """A transformation of gradients, made inside the compiled function from its numbers.
+
+    The factory is a function of a module, such as `optax.adam`; its numbers are arrays, so that another learning rate
+    compiles nothing.
+    """
+
+    numbers: dict[str, Any]
+    factory: Callable[..., Any] = eqx.field(static=True)
+
+    def __init__(self, factory: Callable[..., Any] = optax.adam, **numbers: float):
+        self.factory = factory
+        self.numbers = {name: np.asarray(float(value)) for name, value in numbers.items()}
+
+    def build(self, parameters: Any) -> Any:
+        """Return the transformation, with numbers of the type that the parameters have."""
+        dtype = jnp.result_type(*jax.tree.leaves(parameters))
+        return self.factory(**{name: jnp.asarray(value, dtype) for name, value in self.numbers.items()})
+
+
+class Gradient(Learner[ModelT, Any, Any, Slope]):
+    """Follows the gradient of an objective in the trainable leaves of a model.
+
+    `objective(model, batch, memory, key)` is a function of a module; it returns a `Loss`. Where it is a difference of
+    phases, each is divided by its own count. `chains(model, start, key)` makes the memory that a stream or site begins
+    with, such as persistent Markov chains, where there is one.
+    """
+
+    objective: Callable[[Any, Batch, Any, Any], Loss] = eqx.field(static=True)
+    optimizer: Optimizer = Optimizer(learning_rate=1e-3)
+    chains: Callable[[Any, Start, Any], Any] | None = eqx.field(static=True, default=None)
+
+    def init(self, model: ModelT, start: Start) -> Any:
+        """Return the state of the optimizer."""
+        parameters, _ = self._parameters(model)
+        return self.optimizer.build(parameters).init(parameters)
+
+    def memory(self, model: ModelT, start: Start, key: Any) -> Any:
+        """Return the memory that a stream begins with."""
+        return None if self.chains is None else self.chains(model, start, key)
+
+    def gather(self, model: ModelT, state: Any, memory: Any, batch: Batch, clock: Clock) -> Gathered[Slope, Any]:
+        """Return the gradient of the objective."""
+        parameters, rest = self._parameters(model)
+
+        def loss(moving: Any) -> tuple[Any, Any]:
+            found = self.objective(eqx.combine(moving, rest), batch, memory, clock.key)
+            return found.value, found.memory
+
+        (value, after), gradient = jax.value_and_grad(loss, has_aux=True)(parameters)
+        mass = jnp.sum(jnp.asarray(batch.weight))
+        # a batch of no points says nothing: the mean over them is not a number
+        value, gradient = jax.tree.map(lambda leaf: jnp.where(mass > 0, leaf, 0), (value, gradient))
+        return Gathered(Slope(mass, value, gradient), after)
+
+    def move(self, model: ModelT, state: Any, message: Slope, clock: Clock) -> tuple[ModelT, Any, StepInfo]:
+        """Let the optimizer move the parameters."""
+        parameters, rest = self._parameters(model)
+        updates, settled = self.optimizer.build(parameters).update(message.gradient, state, parameters)
+        moved: ModelT = eqx.combine(optax.apply_updates(parameters, updates), rest)
+        return moved, settled, StepInfo(-message.loss, message.mass)
+
+    def _parameters(self, model: ModelT) -> tuple[Any, Any]:
+        parameters, rest = eqx.partition(model, model.trainable())
+        return jax.tree.map(jnp.asarray, parameters), rest

@@ -1,0 +1,143 @@
+"""What learning is: gather a message from data, then move the model. Messages merge, so data may lie anywhere."""
+
+import abc
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool
+
+from kullback.families import Batch, Model
+from kullback.runtime import is_array
+
+ModelT = TypeVar("ModelT", bound=Model)
+StateT = TypeVar("StateT")
+MemoryT = TypeVar("MemoryT")
+MessageT = TypeVar("MessageT")
+#: Hands out some of the data, or None where it cannot be looked at before.
+Start = Callable[[], Batch | None]
+
+
+@runtime_checkable
+class Mergeable(Protocol):
+    """What data says, with its mass. `merge` is associative, and a mass of 0 is its unit: "not this time"."""
+
+    @property
+    def mass(self) -> Any:
+        """How much data it stands for."""
+
+    def merge(self, other: Self) -> Self:
+        """Return what both say together."""
+
+
+class Clock(NamedTuple):
+    """Steps and points before this step, and its random key, which depends on the seed, the step and the site only.
+
+    A learner that draws nothing may be given no key.
+    """
+
+    step: Any
+    points: Any
+    key: Any = None
+
+    def at_site(self, site: Any) -> "Clock":
+        """Return the clock of one of several sites: each draws for itself."""
+        return self if self.key is None else self._replace(key=jax.random.fold_in(self.key, site))
+
+
+#: The clock of a step by itself, of a learner that draws nothing.
+AT_ONCE = Clock(np.int32(0), np.asarray(0.0))
+
+
+class Gathered(NamedTuple, Generic[MessageT, MemoryT]):
+    """What a batch says, and the memory of its stream after it.
+
+    `sound` is False where a quick way has lost digits: the step is then taken again the other way. `rows` are arrays of
+    one entry for each row, such as scores before learning; they are never merged.
+    """
+
+    message: MessageT
+    memory: MemoryT
+    sound: Any = True
+    rows: Any = None
+
+
+class StepInfo(NamedTuple):
+    """What a person wants to see of a step: what the next step needs is in the model and the state.
+
+    `value` is in nats per point under the model before the move, and more is better: the log-likelihood, a bound of
+    it, or an objective with its sign turned. `mass` is the weight of the points; `finite` is False for a move that was
+    left out because what came of it was not.
+    """
+
+    value: Any
+    mass: Any
+    finite: Any = True
+
+
+class Learner(eqx.Module, Generic[ModelT, StateT, MemoryT, MessageT]):
+    """A rule for learning. It is a pytree: its numbers are arrays, its functions are static and of a module.
+
+    `gather` reads the state and moves nothing but the memory of its stream or site: a carry, chains, traces. `move`
+    moves model and state, and sees no data. Both are pure and run inside one compiled function. The structure and the
+    types of state and memory stay as `init` and `memory` have made them.
+    """
+
+    #: What `StepInfo.value` is, in words.
+    unit: ClassVar[str] = "nats per point"
+
+    @property
+    def draws_at_random(self) -> bool:
+        """Whether its clock needs a key."""
+        return True
+
+    def init(self, model: ModelT, start: Start) -> StateT:
+        """Return the state to begin with; `start()` is some of the data, where there is any to look at."""
+        return None  # type: ignore[return-value]
+
+    def memory(self, model: ModelT, start: Start, key: Any) -> MemoryT:
+        """Return the memory that a stream or site begins with."""
+        return None  # type: ignore[return-value]
+
+    @abc.abstractmethod
+    def gather(
+        self, model: ModelT, state: StateT, memory: MemoryT, batch: Batch, clock: Clock
+    ) -> Gathered[MessageT, MemoryT]:
+        """Return what a batch says: an E-step, or a gradient."""
+
+    @abc.abstractmethod
+    def move(self, model: ModelT, state: StateT, message: MessageT, clock: Clock) -> tuple[ModelT, StateT, StepInfo]:
+        """Return the model and the state after the step: an M-step, or the update of an optimizer."""
+
+    def result(self, model: ModelT, state: StateT) -> ModelT:
+        """Return the model to show: that of the last step, unless the learner keeps a better one."""
+        return model
+
+    def at(self, step: int, points: float) -> tuple[Self, int | None]:
+        """Return the learner of the next steps, and of how many, where a Python function of the user's decides."""
+        return self, None
+
+
+def is_message(node: Any) -> bool:
+    """Whether a node of a tree is one that merges."""
+    return isinstance(node, Mergeable)
+
+
+def merge_messages(one: MessageT, other: MessageT) -> MessageT:
+    """Return what both say together: a message is a tree of parts, each with a mass of its own."""
+    merged: MessageT = jax.tree.map(lambda a, b: a.merge(b), one, other, is_leaf=is_message)
+    return merged
+
+
+def all_finite(*trees: Any) -> Bool[Array, ""]:
+    """Whether all numbers of some trees are finite."""
+    leaves = [leaf for leaf in jax.tree.leaves(trees) if is_array(leaf) and jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    return jnp.all(jnp.array([jnp.all(jnp.isfinite(leaf)) for leaf in leaves])) if leaves else jnp.asarray(True)
+
+
+def choose(condition: Any, one: Any, other: Any) -> Any:
+    """Return the arrays of one tree where the condition holds, and those of the other where it does not."""
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b) if is_array(a) else a, one, other)

@@ -1,0 +1,107 @@
+"""When a fit ends. The state of a rule is JSON, so that a checkpoint can hold it."""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+#: Why a fit ended: there is little left to gain, there are no more steps or epochs, the data is over, or the validation
+#: part has not gained for some epochs.
+CONVERGED, LIMIT, DATA_ENDED, NO_GAIN = "converged", "limit", "data ended", "no gain"
+
+
+class Entry(NamedTuple):
+    """What a rule sees of a step. `validation` is there where an epoch ends and a part was kept for it."""
+
+    step: int
+    points: float
+    value: float
+    mass: float
+    epoch_ends: bool = False
+    validation: float | None = None
+
+
+class Verdict(NamedTuple):
+    """The state of a rule after a step, the reason to end here or None, and whether the model is the best so far."""
+
+    state: Any
+    reason: str | None = None
+    better: bool = False
+
+
+class Rule(Protocol):
+    """Says when a fit ends. `every_step` is False for a rule that only ends a fit with an epoch."""
+
+    @property
+    def every_step(self) -> bool:
+        """Whether the fit may end after any step, and not only with an epoch."""
+
+    def init(self) -> Any:
+        """Return the state to begin with."""
+
+    def update(self, state: Any, entry: Entry) -> Verdict:
+        """Take in a step."""
+
+
+class GainBelow:
+    """Ends when the value changes by less than `tolerance` from step to step, or after `most` steps.
+
+    With `falling` a value that falls has converged too. `before` is what an earlier fit has reached in `done` steps.
+    """
+
+    every_step = True
+
+    def __init__(
+        self,
+        tolerance: float,
+        most: int | None = None,
+        falling: bool = True,
+        before: float = -np.inf,
+        done: int = 0,
+    ):
+        self._tolerance, self._most, self._falling = tolerance, most, falling
+        self._before, self._done = before, done
+
+    def init(self) -> Any:
+        """Return the value before the first step, and how many steps there were."""
+        return {"value": self._before if np.isfinite(self._before) else None, "steps": self._done}
+
+    def update(self, state: Any, entry: Entry) -> Verdict:
+        """Compare the value with the one before."""
+        before, steps = state["value"], state["steps"] + 1
+        after = {"value": entry.value if np.isfinite(entry.value) else None, "steps": steps}
+        if before is not None:
+            gain = entry.value - before
+            if (gain if self._falling else abs(gain)) < self._tolerance:
+                return Verdict(after, CONVERGED)
+        return Verdict(after, LIMIT if steps == self._most else None)
+
+
+class Epochs:
+    """Ends after `most` epochs, or when `patience` of them in a row have gained less than `tolerance`.
+
+    What gains is the value of the validation part where there is one, and the mean of the epoch's steps otherwise.
+    """
+
+    every_step = False
+
+    def __init__(self, most: int | None = None, patience: int | None = None, tolerance: float = 0.0):
+        self._most, self._patience, self._tolerance = most, patience, tolerance
+
+    def init(self) -> Any:
+        """Return that there were no epochs."""
+        return {"epochs": 0, "best": None, "waited": 0, "total": 0.0, "mass": 0.0}
+
+    def update(self, state: Any, entry: Entry) -> Verdict:
+        """Take in a step, and at the end of an epoch compare it with the best."""
+        total, mass = state["total"] + entry.value * entry.mass, state["mass"] + entry.mass
+        if not entry.epoch_ends:
+            return Verdict({**state, "total": total, "mass": mass})
+        value = entry.validation if entry.validation is not None else total / mass if mass else -np.inf
+        best = state["best"]
+        better = bool(np.isfinite(value)) and (best is None or value > best)
+        gained = better and (best is None or value > best + self._tolerance)
+        epochs, waited = state["epochs"] + 1, 0 if gained else state["waited"] + 1
+        after = {"epochs": epochs, "best": value if better else best, "waited": waited, "total": 0.0, "mass": 0.0}
+        if epochs == self._most:
+            return Verdict(after, LIMIT, better)
+        return Verdict(after, NO_GAIN if waited == self._patience else None, better)

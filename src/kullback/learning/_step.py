@@ -1,0 +1,123 @@
+"""Steps of a learner as compiled functions: one step, a run of them under one scan, or gather and move apart.
+
+A step is always the same function, so that a run of 64 steps ends at the same bits as 64 runs of one.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from kullback.families import Batch
+from kullback.learning._learner import Clock, Learner, StepInfo, all_finite, choose, merge_messages
+from kullback.learning._sized import sized_jit
+from kullback.runtime import filter_jit, is_array, jit
+
+
+class Stepped(NamedTuple):
+    """What a step leaves behind. Where it is not `sound`, it must be taken again without what makes it quick."""
+
+    model: Any
+    state: Any
+    memory: Any
+    info: StepInfo
+    sound: Any
+    rows: Any = None
+
+
+def step_once(
+    learner: Learner[Any, Any, Any, Any],
+    model: Any,
+    state: Any,
+    memory: Any,
+    batches: Sequence[Batch],
+    clock: Clock,
+    active: Any = True,
+) -> Stepped:
+    """Return what one step makes of a model: several batches, one after the other in the same stream, are one step.
+
+    A move to what is not finite is left out, and so is a step that is not active: then nothing changes.
+    """
+    message, after, rows = None, memory, []
+    sound: Any = True
+    for batch in batches:
+        gathered = learner.gather(model, state, after, batch, clock)
+        message = gathered.message if message is None else merge_messages(message, gathered.message)
+        after, sound = gathered.memory, jnp.logical_and(sound, gathered.sound)
+        rows.append(gathered.rows)
+    moved, settled, info = learner.move(model, state, message, clock)
+    finite = all_finite(moved, settled, after) & ~jnp.isnan(info.value)
+    taken = jnp.logical_and(active, finite)
+    return Stepped(
+        choose(taken, moved, model),
+        choose(taken, settled, state),
+        after if memory is None else choose(taken, after, memory),
+        StepInfo(info.value, jnp.where(active, info.mass, 0), finite | ~jnp.asarray(active)),
+        sound,
+        rows,
+    )
+
+
+step = jit(step_once)
+
+
+class Run(NamedTuple):
+    """What a run of steps leaves behind: infos and rows have an entry for each step."""
+
+    model: Any
+    state: Any
+    memory: Any
+    points: Any
+    infos: StepInfo
+
+
+def run_steps(
+    learner: Learner[Any, Any, Any, Any],
+    model: Any,
+    state: Any,
+    memory: Any,
+    batches: Batch,
+    active: Any,
+    clock: Clock,
+) -> Run:
+    """Take the steps of stacked batches, whose leaves have the axes (steps, batches of a step, rows, …)."""
+    group = jax.tree.leaves(batches)[0].shape[1]
+
+    def body(carry: tuple[Any, ...], row: tuple[Batch, Any]) -> tuple[tuple[Any, ...], StepInfo]:
+        arrays, state, memory, number, points = carry
+        stacked, on = row
+        key = None if clock.key is None else jax.random.fold_in(clock.key, number)
+        several = [jax.tree.map(lambda leaf, place=place: leaf[place], stacked) for place in range(group)]
+        model = eqx.combine(arrays, fixed)
+        found = step_once(learner, model, state, memory, several, Clock(number, points, key), on)
+        after = number + jnp.asarray(on, number.dtype), points + found.info.mass.astype(points.dtype)
+        return (eqx.filter(found.model, is_array), found.state, found.memory, *after), found.info
+
+    arrays, fixed = eqx.partition(model, is_array)
+    points = jnp.asarray(clock.points, jnp.result_type(float))
+    start = jax.tree.map(jnp.asarray, (arrays, state, memory)), jnp.asarray(clock.step, jnp.int32), points
+    (arrays, state, memory, _, points), infos = jax.lax.scan(body, (*start[0], *start[1:]), (batches, active))
+    return Run(eqx.combine(arrays, fixed), state, memory, points, infos)
+
+
+run = filter_jit(run_steps)
+
+
+@sized_jit
+def gather(model: Any, batch: Batch, learner: Any, state: Any, memory: Any, clock: Clock) -> Any:
+    """Return what a batch says, by itself: batch EM and clusters put many such messages together before a move."""
+    return learner.gather(model, state, memory, batch, clock)[:2]
+
+
+#: Put two messages together.
+merge = filter_jit(merge_messages)
+
+
+@sized_jit
+def move(model: Any, message: Any, learner: Any, state: Any, clock: Clock) -> tuple[Any, Any, StepInfo]:
+    """Move a model by what all the data has said, unless what comes of it is not finite."""
+    moved, settled, info = learner.move(model, state, message, clock)
+    finite = all_finite(moved, settled) & ~jnp.isnan(info.value)
+    return choose(finite, moved, model), choose(finite, settled, state), info._replace(finite=finite)
