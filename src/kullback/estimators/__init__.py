@@ -10,6 +10,7 @@ from kullback.estimators._family_mixture import Mixture
 from kullback.estimators._file import load_estimator as load
 from kullback.estimators._gaussian_hmm import GaussianHMM
 from kullback.estimators._gaussian_mixture import GaussianMixture
+from kullback.estimators._gradient_estimator import GradientEstimator
 from kullback.estimators._linear_dynamical_system import LinearDynamicalSystem
 from kullback.estimators._multinomial_hmm import MultinomialHMM
 from kullback.estimators._poisson_hmm import PoissonHMM
@@ -43,6 +44,7 @@ __all__ = [
     "FactorAnalysis",
     "GaussianHMM",
     "GaussianMixture",
+    "GradientEstimator",
     "LinearDynamicalSystem",
     "Mixture",
     "MultinomialHMM",
