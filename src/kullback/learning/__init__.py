@@ -28,7 +28,7 @@ from kullback.learning._place_file import load_place, save_place
 from kullback.learning._rules import CONVERGED, DATA_ENDED, LIMIT, NO_GAIN, Entry, Epochs, GainBelow, Rule, Verdict
 from kullback.learning._sampled_inertia import SampledInertia, sampled_inertia_step
 from kullback.learning._sized import sized_jit
-from kullback.learning._step import Stepped, gather, merge, move, step
+from kullback.learning._step import Stepped, gather, merge, move, step, step_once
 
 __all__ = [
     "AT_ONCE",
@@ -92,4 +92,5 @@ __all__ = [
     "sized_jit",
     "stack",
     "step",
+    "step_once",
 ]

@@ -110,7 +110,7 @@ def fit(
             return place, refused
         after, reason = _judge(learner, place, after, rule, infos, epoch_ends, validate)
         if after.failures >= FAILURES:
-            return after._replace(model=after.found), _not_finite(after, last)
+            return after._replace(model=after.found), _not_finite(after, last, learner.unit)
         place = after
         if reason is None and callback is not None:
             reason = callback(place)
@@ -172,9 +172,9 @@ def _judge(
     return after._replace(rule=state, curve=curve, failures=failures), reason
 
 
-def _not_finite(place: Place, info: StepInfo) -> str:
+def _not_finite(place: Place, info: StepInfo, unit: str) -> str:
     kept = "last finite model" if place.best is None else f"best model, of step {place.best.step:,},"
     return (
         f"{FAILURES} moves in a row led to numbers that are not finite, the last at step {place.step:,}, on a batch "
-        f"of value {info.value:.6g}: the {kept} is kept; try a smaller learning rate, or scale the data."
+        f"of {info.value:.6g} {unit}: the {kept} is kept; try a smaller learning rate, or scale the data."
     )

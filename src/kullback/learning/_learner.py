@@ -55,14 +55,12 @@ AT_ONCE = Clock(np.int32(0), np.asarray(0.0))
 class Gathered(NamedTuple, Generic[MessageT, MemoryT]):
     """What a batch says, and the memory of its stream after it.
 
-    `sound` is False where a quick way has lost digits: the step is then taken again the other way. `rows` are arrays of
-    one entry for each row, such as scores before learning; they are never merged.
+    `sound` is False where a quick way has lost digits: the step is then taken again the other way.
     """
 
     message: MessageT
     memory: MemoryT
     sound: Any = True
-    rows: Any = None
 
 
 class StepInfo(NamedTuple):

@@ -24,7 +24,6 @@ class Stepped(NamedTuple):
     memory: Any
     info: StepInfo
     sound: Any
-    rows: Any = None
 
 
 def step_once(
@@ -40,13 +39,12 @@ def step_once(
 
     A move to what is not finite is left out, and so is a step that is not active: then nothing changes.
     """
-    message, after, rows = None, memory, []
+    message, after = None, memory
     sound: Any = True
     for batch in batches:
         gathered = learner.gather(model, state, after, batch, clock)
         message = gathered.message if message is None else merge_messages(message, gathered.message)
         after, sound = gathered.memory, jnp.logical_and(sound, gathered.sound)
-        rows.append(gathered.rows)
     moved, settled, info = learner.move(model, state, message, clock)
     finite = all_finite(moved, settled, after) & ~jnp.isnan(info.value)
     taken = jnp.logical_and(active, finite)
@@ -56,7 +54,6 @@ def step_once(
         after if memory is None else choose(taken, after, memory),
         StepInfo(info.value, jnp.where(active, info.mass, 0), finite | ~jnp.asarray(active)),
         sound,
-        rows,
     )
 
 
@@ -64,7 +61,7 @@ step = jit(step_once)
 
 
 class Run(NamedTuple):
-    """What a run of steps leaves behind: infos and rows have an entry for each step."""
+    """What a run of steps leaves behind: the infos have an entry for each step."""
 
     model: Any
     state: Any
