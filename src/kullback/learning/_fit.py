@@ -102,15 +102,15 @@ def fit(
         if taken is None:
             return place, DATA_ENDED
         after, infos, epoch_ends = taken
-        last = infos[-1]
         if record is not None:
             record(infos)
-        refused = None if guard is None else guard(after.model, last)
+        refused = None if guard is None else guard(after.model, infos[-1])
         if refused is not None:
             return place, refused
         after, reason = _judge(learner, place, after, rule, infos, epoch_ends, validate)
         if after.failures >= FAILURES:
-            return after._replace(model=after.found), _not_finite(after, last, learner.unit)
+            failed = infos[after.step - place.step - 1]
+            return after._replace(model=after.found), _not_finite(after, failed, learner.unit)
         place = after
         if reason is None and callback is not None:
             reason = callback(place)
@@ -166,6 +166,7 @@ def _judge(
         state, reason, better = rule.update(state, entry)
         curve = extend_curve(curve, entry.step, points, value, mass)
         if failures >= FAILURES:
+            after = after._replace(step=entry.step)
             break
     if better:
         after = after._replace(best=Best(shown, after.step))
