@@ -58,6 +58,11 @@ def _strange_offsets() -> bytes:
     return data.replace(before, np.array([0, 3, 2**30, 2**30 + 6], np.int32).tobytes())
 
 
+def _views() -> bytes:
+    """Return an Arrow file of words as polars writes them: views, and a dictionary of views."""
+    return data_seeds.arrow(data_seeds.views_table())
+
+
 def _wide_csv(twice: bool) -> bytes:
     names = [f"c{place}" for place in range(45_000)]
     if twice:
@@ -83,6 +88,7 @@ DATA_CASES: dict[str, Case] = {
     "a JSON array": _text("jsonl", b'[{"a":1},\n{"a":2}]\n'),
     "Arrow: words far behind the end": _text("arrow", _strange_offsets()),
     "Arrow: a place that no list has": _text("arrow", _strange_index()),
+    "Arrow: words as polars writes them": _text("arrow", _views(), "accepted"),
     "NPY: no rows of a trillion columns": _text("npy", _npy_header("(0, 1000000000000)")),
     "NPY: a row of many columns that are not there": _text("npy", _npy_header("(1, 100000000000)")),
     "NPY: the header does not end": _text("npy", _npy_header("(2, 3", bytes(48))),
