@@ -95,6 +95,7 @@ DATA_CASES: dict[str, Case] = {
     "a JSON array": _text("jsonl", b'[{"a":1},\n{"a":2}]\n'),
     "Arrow: words far behind the end": _text("arrow", _strange_offsets()),
     "Arrow: a place that no list has": _text("arrow", _strange_index()),
+    "Arrow: a place that no list has, in memory": _text("arrow", _strange_index(), use="read table"),
     "Parquet: fewer than no rows": _text("parquet", _fewer_than_no_rows()),
     "Arrow: words as polars writes them": _text("arrow", _views(), "accepted"),
     "NPY: no rows of a trillion columns": _text("npy", _npy_header("(0, 1000000000000)")),
