@@ -16,7 +16,7 @@ def _as_it_is(origin: str, use: str) -> Case:
 
 
 def _suffix(origin: str) -> str:
-    return "ckpt" if origin.startswith("checkpoint") else "safetensors"
+    return {"checkpoint": "ckpt", "search": "run"}.get(origin.partition(" ")[0], "safetensors")
 
 
 def _header(origin: str, use: str, path: str, change: Callable[[Any, Any], None], expected: str = "refused") -> Case:
@@ -91,6 +91,7 @@ MODEL_CASES: dict[str, Case] = {
     "a byte that is a list": _place("online", "position.byte", [1]),
     "a row before the first": _place("shuffled", "position.first", -5),
     "a file that never was": _place("arrow", "position.file", 2**31),
+    "a rule that is very long": _header("search real", "search real", "stopped", _told("y" * 5000)),
     "what is saved twice": _as_it_is(DIAGONAL, "save"),
     "a checkpoint as it is": _as_it_is("checkpoint online", "resume online"),
     "a checkpoint of a shuffle as it is": _as_it_is("checkpoint shuffled", "resume shuffled"),
