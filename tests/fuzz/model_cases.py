@@ -85,6 +85,9 @@ MODEL_CASES: dict[str, Case] = {
     "concentrations next to 0": _tensor("model compound-dirichlet", "attributes.concentration_", np.full(4, 5e-324)),
     "nobody counted the columns": _header(DIAGONAL, "learn", "attributes.n_features_in_", _left_out),
     "fewer points than its curve has": _header(DIAGONAL, "learn", "attributes.n_points_seen_", _told(1.0)),
+    "more categories than the model has": _header(
+        "model categorical-mixture", "fit anew", "parameters.n_categories", _told(10**8)
+    ),
     "a pass that never was": _place("online", "turn", 10**9),
     "less than no rows": _place("online", "rows", -1),
     "a row that is a word": _place("online", "position.row", "x"),
