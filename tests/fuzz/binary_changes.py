@@ -28,7 +28,7 @@ def npy(data: bytes, rng: random.Random) -> bytes:
     """Change the text of the header, its size or its version, or the numbers."""
     (size,) = struct.unpack("<H", data[8:10])
     text, body = data[10 : 10 + size].decode("latin-1"), data[10 + size :]
-    whats = {"shape": 6, "type": 3, "order": 1, "text": 3, "size": 1, "version": 1, "numbers": 2, "wide": 0.5}
+    whats = {"shape": 6, "type": 3, "order": 1, "text": 3, "size": 1, "version": 1, "numbers": 4, "wide": 0.5}
     what = rng.choices(list(whats), list(whats.values()))[0]
     if what == "shape":
         text = text.partition("'shape':")[0] + f"'shape': {rng.choice(_SHAPES)}, }}"
@@ -58,7 +58,7 @@ def npy(data: bytes, rng: random.Random) -> bytes:
 
 def npz(data: bytes, rng: random.Random) -> bytes:
     """Change what is in the archive, or what its directory says."""
-    what = rng.choices(("array", "name", "encrypted", "directory", "second", "end"), (5, 3, 4, 3, 1, 1))[0]
+    what = rng.choices(("array", "name", "encrypted", "directory", "second", "end"), (5, 6, 3, 3, 1, 1))[0]
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         content = archive.read(archive.namelist()[0])
     deflated = rng.random() < 0.5

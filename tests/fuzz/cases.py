@@ -58,6 +58,18 @@ def _strange_offsets() -> bytes:
     return data.replace(before, np.array([0, 3, 2**30, 2**30 + 6], np.int32).tobytes())
 
 
+def _fewer_than_no_rows() -> bytes:
+    """Return a Parquet file that says that it has −48 rows."""
+    data, said = data_seeds.parquet(data_seeds.plain_table(), "none"), b"\x16\x60\x19"  # 48, as Thrift packs it
+    assert data.count(said) == 1
+    return data.replace(said, b"\x16\x5f\x19")
+
+
+def _views() -> bytes:
+    """Return an Arrow file of words as polars writes them: a dictionary of views."""
+    return data_seeds.arrow(data_seeds.views_table())
+
+
 def _wide_csv(twice: bool) -> bytes:
     names = [f"c{place}" for place in range(45_000)]
     if twice:
@@ -83,6 +95,9 @@ DATA_CASES: dict[str, Case] = {
     "a JSON array": _text("jsonl", b'[{"a":1},\n{"a":2}]\n'),
     "Arrow: words far behind the end": _text("arrow", _strange_offsets()),
     "Arrow: a place that no list has": _text("arrow", _strange_index()),
+    "Arrow: a place that no list has, in memory": _text("arrow", _strange_index(), use="read table"),
+    "Parquet: fewer than no rows": _text("parquet", _fewer_than_no_rows()),
+    "Arrow: words as polars writes them": _text("arrow", _views(), "accepted"),
     "NPY: no rows of a trillion columns": _text("npy", _npy_header("(0, 1000000000000)")),
     "NPY: a row of many columns that are not there": _text("npy", _npy_header("(1, 100000000000)")),
     "NPY: the header does not end": _text("npy", _npy_header("(2, 3", bytes(48))),

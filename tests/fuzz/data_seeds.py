@@ -58,6 +58,18 @@ def mixed_table(dictionary: bool = False) -> pa.Table:
     )
 
 
+def codes_table() -> pa.Table:
+    """Categories as whole numbers."""
+    return pa.table(dict(zip(NAMES, categories().astype(np.int64).T, strict=True)))
+
+
+def views_table() -> pa.Table:
+    """Words in a dictionary of views, as polars writes them."""
+    known = pa.array(WORDS).cast(pa.string_view())
+    places = pa.array([WORDS.index(word) for word in words()], pa.uint32())
+    return pa.table({"a": numbers()[:, 0], "w": pa.DictionaryArray.from_arrays(places, known)})
+
+
 def odd_table() -> pa.Table:
     """Columns of types that are seldom used."""
     counts = categories()[:, 0].astype(int)
@@ -162,6 +174,7 @@ DATA: dict[str, tuple[str, Callable[[], bytes]]] = {
     "csv.gz": ("csv.gz", lambda: gz(mixed_csv())),
     "jsonl.gz": ("jsonl.gz", lambda: gz(jsonl())),
     "csv.zst": ("csv.zst", lambda: zst(mixed_csv())),
+    "jsonl.zst": ("jsonl.zst", lambda: zst(mixed_jsonl())),
     "npy": ("npy", lambda: npy(numbers())),
     "npy codes": ("npy", lambda: npy(categories().astype(np.int64))),
     "npy columns": ("npy", lambda: npy(np.asfortranarray(numbers()))),
@@ -177,6 +190,8 @@ DATA: dict[str, tuple[str, Callable[[], bytes]]] = {
     "arrow dictionary": ("arrow", lambda: arrow(mixed_table(dictionary=True))),
     "arrow stream": ("arrows", lambda: arrow(mixed_table(), stream=True)),
     "arrow stream dictionary": ("arrows", lambda: arrow(mixed_table(dictionary=True), stream=True)),
+    "arrow codes": ("arrow", lambda: arrow(codes_table())),
+    "arrow views": ("arrow", lambda: arrow(views_table())),
     "arrow types": ("arrow", lambda: arrow(odd_table())),
     "parquet types": ("parquet", lambda: parquet(odd_table(), "none")),
     "arrow lz4": ("feather", lambda: arrow(mixed_table(), compression="lz4")),
@@ -186,8 +201,8 @@ DATA: dict[str, tuple[str, Callable[[], bytes]]] = {
 #: Those with a column of words, `w`.
 WORDY = frozenset(
     {
-        "csv mixed", "jsonl mixed", "csv.gz", "csv.zst", "parquet snappy", "parquet zstd", "parquet words",
+        "csv mixed", "jsonl mixed", "csv.gz", "csv.zst", "jsonl.zst", "parquet snappy", "parquet zstd", "parquet words",
         "arrow words", "arrow dictionary", "arrow stream", "arrow stream dictionary", "arrow lz4", "arrow zstd",
-        "arrow types", "parquet types",
+        "arrow types", "parquet types", "arrow views",
     }
 )  # fmt: skip

@@ -46,7 +46,9 @@ class Worker:
     def __init__(self, words: list[Any], library: tuple[str, ...] = ()):
         paths = os.pathsep.join([*library, str(HERE.parent), *(path for path in sys.path if path)])
         quick = {"XLA_FLAGS": HURRY, "JAX_ENABLE_X64": "0", "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
-        environment = {**os.environ, "PYTHONPATH": paths, **quick}
+        # Arrow's own pool keeps the addresses of what a damaged file asked for: 2 GB of the limit, for the next files
+        pool = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
+        environment = {**os.environ, "PYTHONPATH": paths, **quick, **pool}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "fuzz", *map(str, words)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,

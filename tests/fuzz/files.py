@@ -38,6 +38,7 @@ _FITS = {
     "csv codes": "fit categorical-mixture",
     "tsv": "fit gaussian-mixture",
     "npy codes": "fit categorical-mixture",
+    "arrow codes": "fit categorical-mixture",
     "jsonl mixed": "fit mixture",
 }
 _TEXT = ("csv", "tsv", "jsonl")
@@ -46,7 +47,7 @@ _TEXT = ("csv", "tsv", "jsonl")
 def _data_uses(name: str, suffix: str) -> tuple[str, ...]:
     uses = ["read", "read", "read shuffled", "read skipping", "read coded"]
     if suffix in _TEXT:
-        uses += ["read stream", "read pipe"]
+        uses += ["read stream", "read pipe", "read named"]
     if name in _FITS:
         uses += [_FITS[name]] * (4 if "codes" in name else 1)
     return tuple(uses)
@@ -56,9 +57,11 @@ def _seeds() -> dict[str, Seed]:
     found = {}
     for name, (suffix, make) in data_seeds.DATA.items():
         found[f"data {name}"] = Seed(name.partition(" ")[0], suffix, make, _data_uses(name, suffix))
-    asks = ("ask", "ask", "ask", "ask", "learn", "inspect", "inspect json", "score", "sample", "save", "report")
+    asks = ("ask", "learn") * 3 + ("fit anew",) * 5 + ("report", "inspect") * 2
+    asks += ("inspect json", "score", "sample", "save")
     for name in model_seeds.MODELS:
-        found[f"model {name}"] = Seed("model", "safetensors", lambda name=name: model_seeds.saved_model(name), asks)
+        uses = tuple(use for use in asks if use != "sample" or "inputs" not in name)  # the command has none for it
+        found[f"model {name}"] = Seed("model", "safetensors", lambda name=name: model_seeds.saved_model(name), uses)
     for name in model_seeds.CHECKPOINTS:
         uses = (f"resume {name}",) * 6 + ("inspect",)
         found[f"checkpoint {name}"] = Seed("checkpoint", "ckpt", lambda name=name: model_seeds.checkpoint(name), uses)
@@ -70,7 +73,7 @@ def _seeds() -> dict[str, Seed]:
 
 SEEDS = _seeds()
 #: How often each sort of file comes.
-_SHARES = {"data": 52, "model": 30, "checkpoint": 15, "search": 3}
+_SHARES = {"data": 48, "model": 33, "checkpoint": 15, "search": 4}
 
 
 class Files:

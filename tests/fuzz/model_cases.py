@@ -16,7 +16,7 @@ def _as_it_is(origin: str, use: str) -> Case:
 
 
 def _suffix(origin: str) -> str:
-    return "ckpt" if origin.startswith("checkpoint") else "safetensors"
+    return {"checkpoint": "ckpt", "search": "run"}.get(origin.partition(" ")[0], "safetensors")
 
 
 def _header(origin: str, use: str, path: str, change: Callable[[Any, Any], None], expected: str = "refused") -> Case:
@@ -85,12 +85,16 @@ MODEL_CASES: dict[str, Case] = {
     "concentrations next to 0": _tensor("model compound-dirichlet", "attributes.concentration_", np.full(4, 5e-324)),
     "nobody counted the columns": _header(DIAGONAL, "learn", "attributes.n_features_in_", _left_out),
     "fewer points than its curve has": _header(DIAGONAL, "learn", "attributes.n_points_seen_", _told(1.0)),
+    "more categories than the model has": _header(
+        "model categorical-mixture", "fit anew", "parameters.n_categories", _told(10**8)
+    ),
     "a pass that never was": _place("online", "turn", 10**9),
     "less than no rows": _place("online", "rows", -1),
     "a row that is a word": _place("online", "position.row", "x"),
     "a byte that is a list": _place("online", "position.byte", [1]),
     "a row before the first": _place("shuffled", "position.first", -5),
     "a file that never was": _place("arrow", "position.file", 2**31),
+    "a rule that is very long": _header("search real", "search real", "stopped", _told("y" * 5000)),
     "what is saved twice": _as_it_is(DIAGONAL, "save"),
     "a checkpoint as it is": _as_it_is("checkpoint online", "resume online"),
     "a checkpoint of a shuffle as it is": _as_it_is("checkpoint shuffled", "resume shuffled"),

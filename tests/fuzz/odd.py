@@ -17,6 +17,9 @@ TEXTS = (
     "../../x", "/dev/null", "%s", "{}", "<script>", "\ud800", "z" * 600, "True", "none", "gaussian", "categorical",
 )  # fmt: skip
 
+#: What a terminal would obey.
+ESCAPES = ("\x1b[31m", "\x1b]0;p\a", "a\x08b", "\x9b1m", "a\x1bc")
+
 #: What a field of a table may say.
 FIELDS = (
     b"", b"1", b"-1", b"0", b"1e9", b"1e19", b"1000000000", b"10000000000000000000", b"99999999", b"2147483648",
@@ -26,4 +29,10 @@ FIELDS = (
     b" 1 ",
     b"1 2", b"=1+1",
     b"\x1b[31m", b"#", b"\\", b"1" * 400, b"w" * 600, b"5e-324", b"-0", b"1.", b".5", b"+1", b"--1",
+)  # fmt: skip
+
+#: Numbers that a field of a table may say: what is a number of categories, a count, or a size nowhere.
+NUMBERS = (
+    b"-1", b"0.5", b"1e9", b"1e19", b"1000000000", b"10000000000000000000", b"99999999", b"10000000", b"2147483648",
+    b"1e308", b"-1e308", b"1e150", b"5e-324", b"1e-160",
 )  # fmt: skip

@@ -5,7 +5,7 @@ import random
 import struct
 from typing import Any
 
-from fuzz.odd import DOUBLES, INTEGERS, TEXTS
+from fuzz.odd import DOUBLES, ESCAPES, INTEGERS, TEXTS
 
 #: What a header may say instead.
 VALUES: tuple[Any, ...] = (
@@ -14,11 +14,20 @@ VALUES: tuple[Any, ...] = (
     {"tensor": "attributes.means_"}, {"strings": [1]}, {"strings": "x"}, {"strings": []}, [1.5, 2.5],
     [-1, 0], ["a", "a"],
 )  # fmt: skip
+#: What may be said where an array of numbers belongs.
+_ARRAYS: tuple[Any, ...] = (
+    {}, {"a": 1}, {"x": [1]}, {"strings": ["x"]}, ["x"], [None], [[1], [1, 2]], [1.0, 1.0], 2**64, -1,
+)  # fmt: skip
+#: Values of every type.
+_TYPED: tuple[Any, ...] = ({}, {"a": 1}, {"x": [1]}, [], [1], ["x"], "x", None, True, 0.5)
+#: What may be said of how many there are: enough to be noticed, and more than there is memory for.
+_SIZES = (0, 1, 100, 1000, 10**4, 2 * 10**4, 10**6, 10**7, 5 * 10**7, 10**8, 10**9)
 _TYPES = ("F64", "F32", "F16", "BF16", "I64", "I32", "I8", "U8", "BOOL", "U64", "F8_E4M3", "X", "")
 _SHAPES: tuple[Any, ...] = ([], [0], [1], [2], [-1], [10**13], [2**62, 4], [100000], [1, 1, 1, 1], "x", None, [1.5])
 #: What tells of the data and the place in it is small, and is where most can go wrong.
-_WEIGHTS = {"version": 0.2, "kind": 0.5, "parameters": 2, "attributes": 6, "source_": 3, "checkpoint_": 15}
-_WEIGHTS |= {"command": 0.5, "place": 6, "position": 4, "before": 3}
+_WEIGHTS = {"format": 0.3, "version": 0.2, "kind": 0.5, "parameters": 10, "attributes": 10, "source_": 6}
+_WEIGHTS |= {"checkpoint_": 15, "command": 0.5, "place": 6, "position": 4, "before": 3}
+_WEIGHTS |= {"n_features_in_": 4, "n_points_seen_": 4, "n_batches_seen_": 12, "lower_bound_": 4, "lower_bounds_": 2}
 
 
 def parts(data: bytes) -> tuple[dict[str, Any], dict[str, Any], bytes]:
@@ -41,8 +50,15 @@ def written(table: dict[str, Any], held: dict[str, Any], body: bytes, metadata: 
 def change(data: bytes, rng: random.Random) -> bytes:
     """Change one thing in a file that is whole."""
     table, held, body = parts(data)
-    what = rng.choices(("entry", "told", "table", "tensor", "text"), (5, 11, 2, 2, 1))[0]
-    if what == "entry":
+    whats = {"entry": 5, "told": 12, "type": 10, "name": 2, "table": 2, "tensor": 2, "text": 1}
+    what = rng.choices(list(whats), list(whats.values()))[0]
+    if what in ("type", "name") and not {"parameters", "attributes"} <= set(held["header"]):
+        what = "told"
+    if what == "type":
+        held = {**held, "header": _of_another_type(held["header"], rng)}
+    elif what == "name":
+        held = {**held, "header": _of_another_name(held["header"], rng)}
+    elif what == "entry":
         body = _entry(table, body, rng)
     elif what == "tensor":
         table, body = _resized(table, body, rng)
@@ -62,10 +78,13 @@ def _entry(table: dict[str, Any], body: bytes, rng: random.Random) -> bytes:
     names = [name for name, told in table.items() if told["data_offsets"][1] - told["data_offsets"][0] >= 1]
     if not names:
         return body
-    told = table[rng.choice(names)]
+    chosen = rng.choices(names, [_weight(name.rpartition(".")[2]) for name in names])[0]
+    told = table[chosen]
     first, last = told["data_offsets"]
     if told["dtype"] == "F64":
         size, numbers = 8, [struct.pack("<d", x) for x in DOUBLES]
+    elif chosen.endswith("n_categories_"):
+        size, numbers = 8, [struct.pack("<q", x) for x in _SIZES]
     elif told["dtype"] in ("I64", "U64"):
         size, numbers = 8, [struct.pack("<Q", x % 2**64) for x in INTEGERS]
     elif told["dtype"] == "F32":
@@ -134,14 +153,31 @@ def _told_of_tensors(table: dict[str, Any], rng: random.Random) -> dict[str, Any
     return table
 
 
+def _of_another_type(header: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    """Give one parameter or attribute of a model a value that may be of another type."""
+    group = rng.choice(("parameters", "attributes"))
+    names = list(header[group])
+    chosen = rng.choices(names, [_weight(name) for name in names])[0]
+    return {**header, group: {**header[group], chosen: rng.choice(_TYPED)}}
+
+
+def _of_another_name(header: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    """Give one column of the data that a model knows a name that a terminal would obey."""
+    attributes = header["attributes"]
+    source = attributes.get("source_", {})
+    names = list(source.get("names") or ["x"])
+    names[rng.randrange(len(names))] = rng.choice(ESCAPES)
+    return {**header, "attributes": {**attributes, "source_": {**source, "names": names}}}
+
+
 def _changed(tree: Any, rng: random.Random) -> Any:
     """Change one node of a tree of JSON: those near the root are as likely as all below them."""
     keys: list[Any] = list(tree) if isinstance(tree, dict) else list(range(len(tree))) if isinstance(tree, list) else []
     if not keys:
         return _other(tree, rng)
     new: Any = dict(tree) if isinstance(tree, dict) else list(tree)
-    key = rng.choices(keys, [_WEIGHTS.get(key, 1) if isinstance(key, str) else 1 for key in keys])[0]
-    if isinstance(new[key], (dict, list)) and new[key] and rng.random() < 0.93:
+    key = rng.choices(keys, [_weight(key) for key in keys])[0]
+    if isinstance(new[key], (dict, list)) and new[key] and rng.random() < 0.88:
         new[key] = _changed(new[key], rng)
         return new
     what = rng.random()
@@ -152,9 +188,25 @@ def _changed(tree: Any, rng: random.Random) -> Any:
     elif what < 0.24:
         other = rng.choice(keys)
         new[key], new[other] = new[other], new[key]
+    elif str(key).startswith("n_") and type(new[key]) is int and rng.random() < 0.4:
+        new[key] = rng.choice(_SIZES)
+    elif _is_array(key) and rng.random() < 0.85:
+        new[key] = rng.choice(_ARRAYS)
     else:
         new[key] = _other(new[key], rng)
     return new
+
+
+def _is_array(key: Any) -> bool:
+    """Whether numbers of any shape may stand here: where a model begins, and what is known of it before."""
+    return isinstance(key, str) and key.endswith(("_prior", "_init", "n_categories")) and key != "n_init"
+
+
+def _weight(key: Any) -> float:
+    """Return how often a part of a header is changed, or a tensor."""
+    if not isinstance(key, str):
+        return 1
+    return _WEIGHTS.get(key, 15 if _is_array(key) else 3 if key == "n_categories_" else 1)
 
 
 def _other(value: Any, rng: random.Random) -> Any:

@@ -7,7 +7,7 @@ import zlib
 
 import pyarrow as pa
 
-from fuzz.odd import FIELDS
+from fuzz.odd import ESCAPES, FIELDS, NUMBERS
 
 #: Lines that are no objects, and objects that are no rows.
 _LINES = (
@@ -22,17 +22,21 @@ _LINES = (
     b'{"a": "\\u0000"}', b'{"a": 0x10}', b'{"a": 01}', b'{"a": 1e-400}', b"[" * 5000, b'{"a":' * 3000, b"\xff\xfe",
 )  # fmt: skip
 
+#: What pyarrow takes for a row, or does not survive.
+_NULLS = (b"null", b"null}", b"null null", b" null")
+
 
 def csv(data: bytes, rng: random.Random) -> bytes:
     """Change fields, quotes, lines or the encoding of a table."""
     comma = b"\t" if b"\t" in data else b","
-    what = rng.choices(("field", "quote", "line", "name", "whole", "wide"), (6, 3, 3, 2, 2, 0.7))[0]
+    whats = {"field": 6, "number": 2, "quote": 3, "line": 3, "name": 3, "whole": 2, "wide": 0.7}
+    what = rng.choices(list(whats), list(whats.values()))[0]
     lines = data.split(b"\n")
-    if what == "field":
+    if what in ("field", "number"):
         for _ in range(rng.choice((1, 1, 2, 5))):
             row = rng.randrange(len(lines))
             fields = lines[row].split(comma)
-            fields[rng.randrange(len(fields))] = rng.choice(FIELDS)
+            fields[rng.randrange(len(fields))] = rng.choice(FIELDS if what == "field" else NUMBERS)
             lines[row] = comma.join(fields)
     elif what == "quote":
         place = rng.randrange(len(data) + 1)
@@ -41,7 +45,8 @@ def csv(data: bytes, rng: random.Random) -> bytes:
         _line(lines, rng)
     elif what == "name":
         names = lines[0].split(comma)
-        odd = (b"", names[0], b"\x1b]0;p\a", b"h\xf6he", b'"x\ny"', b"1", b"\xff", b"a b")
+        escapes = [rng.choice(ESCAPES).encode() for _ in range(2)]
+        odd = (b"", names[0], *escapes, b"h\xf6he", b'"x\ny"', b"1", b"\xff", b"a b")
         names[rng.randrange(len(names))] = rng.choice(odd)
         lines[0] = comma.join(names)
     elif what == "wide":
@@ -107,7 +112,8 @@ def jsonl(data: bytes, rng: random.Random) -> bytes:
     what = rng.choices(("line", "entry", "key", "whole"), (6, 4, 1, 1))[0]
     if what == "line":
         for _ in range(rng.choice((1, 1, 2))):
-            lines[rng.choice((0, rng.randrange(len(lines))))] = rng.choice(_LINES)
+            odd = _NULLS if rng.random() < 0.2 else _LINES
+            lines[rng.choice((0, rng.randrange(len(lines))))] = rng.choice(odd)
     elif what == "whole":
         return _whole(data, rng)
     else:
@@ -132,4 +138,5 @@ def packed(data: bytes, rng: random.Random) -> bytes:
         twice = rng.random() < 0.1
         return gzip.compress(gzip.compress(changed, mtime=0) if twice else changed, mtime=0)
     text = bytes(pa.CompressedInputStream(pa.BufferReader(data), "zstd").read())
-    return pa.compress(csv(text, rng), codec="zstd", asbytes=True)
+    changed = (jsonl if text.startswith(b"{") else csv)(text, rng)
+    return pa.compress(changed, codec="zstd", asbytes=True)

@@ -1,17 +1,21 @@
 """What is done with a file, and what may come of it: a refusal in one sentence, or answers that are numbers."""
 
 import contextlib
+import functools
+import gzip
 import io
 import json
 import os
 import re
 import threading
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from fuzz import data_seeds, model_seeds
 from fuzz.files import File
@@ -20,6 +24,10 @@ from kullback.cli._group import _sentence
 
 #: Characters of a line: what the command allows itself, for names of files and columns may be long, and its name.
 LONGEST = 1010
+#: Bytes that this process may need for a file besides those of the file, and how many for each of those.
+MEMORY, TIMES = 400 << 20, 40
+#: Seconds until a pipe that is opened once more gets its end.
+PATIENCE = 20.0
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -40,7 +48,24 @@ class Wrong(AssertionError):  # noqa: N818 - it is what the answer is
 
 
 def tried(file: File, path: Path) -> Outcome:
-    """Do with a file, which is at this path, what is to be done with it."""
+    """Do with a file, which is at this path, what is to be done with it, and see how much memory it takes."""
+    before = _most_held(anew=True)
+    outcome = _tried(file, path)
+    taken = _most_held() - before
+    if not outcome.fails and taken > MEMORY + TIMES * len(file.data):
+        return Outcome("memory", f"{taken >> 20:,} MB were needed, and it was {outcome.name}: {outcome.said}")
+    return outcome
+
+
+def _most_held(anew: bool = False) -> int:
+    """Return the most bytes that this process has held, or those it holds, from which on the most is counted."""
+    if anew:
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
+    told = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(told.partition("VmHWM:")[2].split()[0]) << 10
+
+
+def _tried(file: File, path: Path) -> Outcome:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -64,7 +89,7 @@ def _expected(outcome: Outcome, file: File) -> Outcome:
 
 def _refused(error: Exception) -> Outcome:
     sentence = _sentence(error)
-    if sentence is None:
+    if sentence is None or type(error).__module__.startswith("pyarrow"):  # a sentence of ours says which file it is
         import traceback
 
         frames = [f"{Path(f.filename).name}:{f.lineno}" for f in traceback.extract_tb(error.__traceback__)[-4:]]
@@ -83,6 +108,8 @@ def _use(use: str) -> Callable[[Path, File], None]:
     first, _, rest = use.partition(" ")
     if first == "read":
         return lambda path, file: _read(path, file, rest)
+    if use == "fit anew":
+        return _fit_anew
     if first in ("fit", "resume", "search"):
         return lambda path, file: {"fit": _fit, "resume": _resume, "search": _search}[first](path, rest, file)
     return {"ask": _ask, "learn": _learn, "save": _save, "plateau": _plateau}.get(first) or (
@@ -104,9 +131,23 @@ def _read(path: Path, file: File, how: str) -> None:
     elif how == "coded":
         options |= {"codes": {"w": data_seeds.WORDS} if file.origin.removeprefix("data ") in data_seeds.WORDY else {}}
     if how in ("stream", "pipe", "named"):
-        with _streamed(file.data, how) as stream:
-            _batches(sources.open_source(stream, format=file.suffix, **options))
+        if how == "named":
+            _alike(*(functools.partial(_flowed, file, way, options) for way in ("named", "stream")))
+        else:
+            _flowed(file, how, options)
         return
+    if how == "table":  # nobody has validated it
+        with pa.ipc.open_file(path) as opened:
+            _batches(sources.open_source(opened.read_all(), **options))
+        return
+    plain = _unpacked(file)
+    if plain is not None:
+        Path("plain").write_bytes(plain)
+        kind = file.suffix.partition(".")[0]
+        _alike(
+            lambda: _batches(sources.open_source(path, **options))[0],
+            lambda: _batches(sources.open_source("plain", format=kind, **options))[0],
+        )
     source = sources.open_source(path, **options)
     rows, places = _batches(source)
     if file.expected and not file.about and sum(map(len, rows)) != data_seeds.ROWS:
@@ -117,6 +158,40 @@ def _read(path: Path, file: File, how: str) -> None:
         after, _ = _batches(again)
         if not np.array_equal(np.concatenate(rows[1:]), np.concatenate(after or [rows[0][:0]]), equal_nan=True):
             raise Wrong("wrong: reading that goes on in the middle gave other rows")
+
+
+def _flowed(file: File, how: str, options: dict[str, Any]) -> list[np.ndarray]:
+    with _streamed(file.data, how) as stream:
+        return _batches(sources.open_source(stream, format=file.suffix, **options))[0]
+
+
+def _unpacked(file: File) -> bytes | None:
+    """Return the text of a file that is compressed; None where it is not, or cannot be had."""
+    if not file.suffix.endswith((".gz", ".zst")):
+        return None
+    try:
+        if file.suffix.endswith(".gz"):
+            return gzip.decompress(file.data)
+        return bytes(pa.CompressedInputStream(pa.BufferReader(file.data), "zstd").read())
+    except (OSError, EOFError, zlib.error):
+        return None
+
+
+def _alike(one: Callable[[], list[np.ndarray]], other: Callable[[], list[np.ndarray]]) -> None:
+    """Read the same in two ways: both give the same rows, or both refuse."""
+    found: list[Any] = []
+    for way in (one, other):
+        try:
+            found.append(np.concatenate(way() or [np.zeros((0, 0))]))
+        except (ValueError, OSError) as error:
+            found.append(error)
+    refused = [isinstance(each, Exception) for each in found]
+    if refused[0] != refused[1]:
+        raise Wrong(f"wrong: reading in one way gave rows, and in another {found[refused.index(True)]}")
+    if refused[0]:
+        raise found[0]
+    if not np.array_equal(*found, equal_nan=True):
+        raise Wrong("wrong: reading in two ways gave different rows")
 
 
 def _batches(source: Any) -> tuple[list[np.ndarray], list[Any]]:
@@ -143,9 +218,12 @@ def _streamed(data: bytes, how: str) -> Iterator[Any]:
         os.mkfifo("named")
         writer = threading.Thread(target=_poured, args=("named", data), daemon=True)
         writer.start()
+        late = threading.Timer(PATIENCE, lambda: os.close(os.open("named", os.O_RDWR | os.O_NONBLOCK)))
+        late.start()
         try:
             yield Path("named")
         finally:
+            late.cancel()
             with contextlib.suppress(OSError):  # whoever still waits for a reader gets one
                 os.close(os.open("named", os.O_RDONLY | os.O_NONBLOCK))
             writer.join(10)
@@ -173,6 +251,7 @@ def _fit(path: Path, kind: str, file: File) -> None:
     save.unlink(missing_ok=True)
     _ran(file, *model_seeds.fit_words(words, str(save)), "--quiet")
     _saved(save)
+    _ran(file, "inspect", save)
 
 
 # models
@@ -223,6 +302,15 @@ def _learn(path: Path, file: File) -> None:
     _asked(estimator, "score")
 
 
+def _fit_anew(path: Path, file: File) -> None:
+    """Load a model, and fit it to other rows in a few steps, as its parameters say."""
+    estimator = estimators.load(path)
+    few = {"max_iter": 2, "n_iter": 2, "n_init": 1, "verbose": 0}
+    estimator.set_params(**{name: value for name, value in few.items() if name in estimator.get_params()})
+    estimator.fit(_rows(estimator), **_inputs(estimator))
+    _finite(vars(estimator))
+
+
 def _save(path: Path, file: File) -> None:
     """Load a model, and save it twice: the same, both times."""
     estimator = estimators.load(path)
@@ -268,7 +356,8 @@ def _ran(file: File, *words: Any) -> str:
     for line in result.stderr.splitlines():
         if not line.startswith("kullback: ") or len(line) > LONGEST:
             raise Wrong(f"message: {len(line)} characters: {line[:LONGEST]!r}")
-    if _CONTROLS.search(result.stdout + result.stderr):
+    is_table = words[0] in ("sample", "score")  # which is data where it goes to no terminal, as here
+    if _CONTROLS.search(result.stderr if is_table else result.stdout + result.stderr):
         raise Wrong("wrong: control characters reached the terminal")
     if result.exit_code != 0:
         lines = result.stderr.splitlines()

@@ -22,7 +22,9 @@ JSONL = """{"color": "red", "size": 1, "on": true, "more": [1]}
 EXPECTED = np.array([[0, 1, 1], [1, np.nan, 0], [np.nan, 3, np.nan], [0, np.nan, 1]])
 
 
-@pytest.fixture(params=["csv", "jsonl", "parquet", "pandas", "categories", "polars"])
+@pytest.fixture(
+    params=["csv", "jsonl", "parquet", "pandas", "categories", "polars", "polars categories", "polars file"]
+)
 def words(request, tmp_path):
     """The same table with words, each time from another place."""
     table = pa.table({"color": ["red", "blue", "", "red"], "size": [1, None, 3, None], "on": [True, False, None, True]})
@@ -32,8 +34,14 @@ def words(request, tmp_path):
         (tmp_path / "x.jsonl").write_text(JSONL)
     elif request.param == "parquet":
         pq.write_table(table, tmp_path / "x.parquet", row_group_size=1)
-    elif request.param == "polars":
-        return pytest.importorskip("polars").from_arrow(table)
+    elif request.param.startswith("polars"):
+        polars = pytest.importorskip("polars")
+        frame = polars.from_arrow(table)
+        if request.param != "polars":
+            frame = frame.with_columns(polars.col("color").cast(polars.Categorical))
+        if request.param != "polars file":
+            return frame
+        frame.write_ipc(tmp_path / "x.arrow")
     else:
         frame = table.to_pandas()
         return frame.astype({"color": "category"}) if request.param == "categories" else frame

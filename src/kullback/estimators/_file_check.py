@@ -183,6 +183,9 @@ def _check_categories(estimator: Any, shape: dict[str, Any]) -> None:
     most, found = shape["n_categories_"], estimator.n_categories_
     if found.shape != most.shape or ((found > most) | ((found < 2) & (most > 0))).any():
         raise ValueError("n_categories_ is not the numbers of categories that the model has in its columns.")
+    known = Shape(len(most), most, 0).knowing(getattr(estimator, "n_categories", None))
+    if (known.categories > most).any():
+        raise ValueError(f"n_categories is {estimator.n_categories!r}, and the model has {most.max()} at most.")
 
 
 def _check_names(estimator: Any, columns: int) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult
 from tqdm.auto import tqdm
 
+from kullback._printable import sentence
 from kullback.search._checkpoint import read_run, write_run
 from kullback.search._engine import advanced, begun, distribution_of
 from kullback.search._ledger import RULES, Ledger, restored
@@ -218,7 +219,7 @@ class Loop:
                 raise ValueError(f"{path} holds a run with another {name}: call minimize as that run was called.")
         stopped = header.get("stopped")
         if stopped not in ("", *RULES):
-            raise ValueError(f"{path} is damaged: it was stopped by {stopped!r}, which is no rule.")
+            raise ValueError(f"{path} is damaged: it was stopped by {sentence(repr(stopped), 60)}, which is no rule.")
         # what depends on what may change, is asked again
         again_asked = stopped in ("budget", "target", "callback")
         self._ledger = restored(path, "" if again_asked else stopped, arrays, self._settings)

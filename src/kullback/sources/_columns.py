@@ -147,7 +147,7 @@ class Columns:
             for place, kind in enumerate(self.kinds):
                 column = table.column(place)
                 if kind == "words":
-                    words[place] = column.cast(pa.string())
+                    words[place] = _as_strings(column)
                     out[:, place] = 0
                     continue
                 if column.type != double:
@@ -158,6 +158,15 @@ class Columns:
         except pa.ArrowException as error:
             raise pa.ArrowInvalid(f"column {self.labels[place]!r}: {error}") from None
         return words
+
+
+def _as_strings(column: Any) -> Any:
+    """Return an Arrow array of words as strings. The words of a dictionary come first: Arrow can take strings alone."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(pa.string()))
+    return column.cast(pa.string())
 
 
 @functools.cache

@@ -29,6 +29,8 @@ class ParquetPart(Part):
     @functools.cached_property
     def _about(self) -> tuple[Any, Any]:
         with damaged(self.name, "Parquet file"), self._open() as file:
+            if file.metadata.num_rows < 0:
+                raise EOFError(f"it says that it has {file.metadata.num_rows} rows")
             return file.metadata, file.schema_arrow
 
     def _open(self) -> Any:
