@@ -9,20 +9,26 @@ import pytest
 
 from kullback.families import ExponentialFamily
 from kullback.search import METHODS
+from tiers import each_member
 
 START = np.array([1.0, -0.5, 2.0])
 GENERATIONS = 25
 
 
-def asked_of(*often):
-    """Ask all methods; `make test` asks those that are named, and the others are made of the same parts."""
-    names = [name if name in often else pytest.param(name, marks=pytest.mark.slow) for name in METHODS]
-    return pytest.mark.parametrize("name", names)
-
+#: Methods that are made of the same parts as others.
+LIKE = {
+    "xnes": "cma",
+    "snes": "cma",
+    "spherical": "cma",
+    "expectation-gradient": "natural-gradient",
+    "cross-entropy": "cma",
+    "diagonal-cross-entropy": "cma",
+}
+NAMES = {name: name for name in METHODS}
 
 #: What the one compiled run answers, and what needs more to be compiled.
-each = asked_of("cma", "natural-gradient", "limited-memory")
-each_for_long = asked_of("cma")
+each = pytest.mark.parametrize("name", each_member("methods", NAMES, LIKE))
+each_for_long = pytest.mark.parametrize("name", each_member("methods", NAMES, LIKE, slow=NAMES.keys() - {"cma"}))
 
 
 def sphere(points):
