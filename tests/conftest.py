@@ -11,6 +11,7 @@ import ctypes
 import gc
 import os
 
+import psutil
 import pytest
 
 from ledger import Ledger
@@ -22,6 +23,9 @@ IN_A_HURRY = (
     "--xla_cpu_use_fusion_emitters=false",
     "--xla_cpu_parallel_codegen_split_count=1",
 )
+
+#: Bytes. Imports take 0.7 GB of it, a test adds 0.15 GB at most, and no process may have more than 2 GB.
+MUCH_MEMORY = 1.3e9
 
 os.environ.setdefault("XLA_FLAGS", " ".join(IN_A_HURRY))
 os.environ.setdefault("JAX_ENABLE_X64", "1")
@@ -42,13 +46,15 @@ def pytest_collection_modifyitems(config, items):
     config.stash[LAWS] = set(laws.values()), quick
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _drop_compiled_functions():
-    """Keep nothing compiled from one module to the next: a process would grow to gigabytes."""
-    yield
-    import jax
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown():
+    """Drop what is compiled when it has become much, and hand the memory back: glibc keeps what is free."""
+    done = yield
+    if psutil.Process().memory_info().rss > MUCH_MEMORY:
+        import jax
 
-    jax.clear_caches()
-    gc.collect()
-    if hasattr(ctypes.CDLL(None), "malloc_trim"):
-        ctypes.CDLL(None).malloc_trim(0)
+        jax.clear_caches()
+        gc.collect()
+        if hasattr(ctypes.CDLL(None), "malloc_trim"):
+            ctypes.CDLL(None).malloc_trim(0)
+    return done
