@@ -17,9 +17,9 @@ import pytest
 SHARE = 12
 
 
-def slow(value: Any) -> Any:
+def slow(*values: Any) -> Any:
     """Return a case that `make test` leaves out."""
-    return pytest.param(value, marks=pytest.mark.slow)
+    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 def slow_among(values: Iterable[Any], *names: Any) -> list[Any]:

@@ -426,8 +426,8 @@ def test_a_prior_keeps_constant_data_alive(kind):
 @pytest.mark.parametrize(
     ("kind", "prior"),
     [
-        pytest.param("full", 1e-2, marks=pytest.mark.slow),
-        pytest.param("tied", 1e-2, marks=pytest.mark.slow),
+        slow("full", 1e-2),
+        slow("tied", 1e-2),
         ("diag", 0.0),
         ("spherical", 0.0),
     ],

@@ -109,7 +109,7 @@ def test_what_is_not_in_params_stays(params):
     ("name", "params"),
     [
         ("PoissonHMM", "st"),
-        pytest.param("CategoricalHMM", "t", marks=pytest.mark.slow),
+        slow("CategoricalHMM", "t"),
         ("MultinomialHMM", "st"),
     ],
 )

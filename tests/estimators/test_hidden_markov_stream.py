@@ -40,10 +40,10 @@ def test_a_step_of_rate_1_is_a_step_of_em(name):
 @pytest.mark.parametrize(
     ("params", "kind"),
     [
-        pytest.param("stm", "full", marks=pytest.mark.slow),
-        pytest.param("stm", "tied", marks=pytest.mark.slow),
+        slow("stm", "full"),
+        slow("stm", "tied"),
         ("stc", "spherical"),
-        pytest.param("smc", "diag", marks=pytest.mark.slow),
+        slow("smc", "diag"),
         ("t", "diag"),
     ],
 )

@@ -15,6 +15,7 @@ import pytest
 
 from kullback.sources import open_source
 from sources.writing import WRITERS, csv_bytes, jsonl_bytes, rows
+from tiers import slow
 
 X = rows()
 
@@ -209,8 +210,8 @@ print(most(2000) - most(200))
     ("kind", "limit"),
     [
         ("0", 20_000),
-        pytest.param("2000", 60_000, marks=pytest.mark.slow),
-        pytest.param("text", 20_000, marks=pytest.mark.slow),
+        slow("2000", 60_000),
+        slow("text", 20_000),
     ],
 )
 def test_memory_does_not_grow(kind, limit):
