@@ -15,10 +15,10 @@ SEED ?= 0
 demo: $(VENV)/.plain  ## three sites learn online, their models are combined and compared, and a page shows it
 	$(BIN)/python examples/three_sites.py
 
-test: $(VENV)/.dev  ## tests and docstring examples, without those that are marked as slow
+test: $(VENV)/.dev  ## the quick tests and docstring examples; a ledger of time and memory by room
 	$(BIN)/python -m pytest
 
-test-all: $(VENV)/.dev  ## all of them
+test-all: $(VENV)/.dev  ## all tests, with those that are marked as slow, and all examples
 	$(BIN)/python -m pytest -m "slow or not slow"
 
 fuzz: $(VENV)/.dev  ## damaged files of every kind, fits that are killed, adversarial tables: FILES=… MINUTES=… SEED=…

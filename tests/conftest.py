@@ -7,10 +7,15 @@ JAX's compilation cache on disk stays off: jaxlib 0.9.2 crashes when it loads so
 (the Hessian of a relative entropy of Dirichlets among them), in one session too when several workers share it.
 """
 
+import ctypes
+import gc
 import os
-import pathlib
 
+import psutil
 import pytest
+
+from ledger import Ledger
+from tiers import LAWS, Law, quick_laws
 
 IN_A_HURRY = (
     "--xla_backend_optimization_level=0",
@@ -19,38 +24,37 @@ IN_A_HURRY = (
     "--xla_cpu_parallel_codegen_split_count=1",
 )
 
+#: Bytes. Imports take 0.7 GB of it, a test adds 0.15 GB at most, and no process may have more than 2 GB.
+MUCH_MEMORY = 1.3e9
+
 os.environ.setdefault("XLA_FLAGS", " ".join(IN_A_HURRY))
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("MPLBACKEND", "agg")
 
-#: Members of the registries whose laws `make test` leaves to `make test-all`: for each there is one like it that stays.
-LIKE_OTHERS = {
-    "DiagonalGaussian", "SphericalGaussian", "Bernoulli", "Multinomial", "Exponential", "Beta", "Dirichlet", "VonMises",
-    "Poisson", "Ising", "Independent Gamma", "Mixture of FactorAnalysis", "Mixture of CompoundDirichlet",
-    "ProbabilisticPCA", "FactorAnalysis()", "PoissonMixture()", "CategoricalMixture()", "BernoulliMixture()",
-    "CompoundDirichlet()", "PoissonHMM", "MultinomialHMM", "CategoricalHMM", "HMM", "BernoulliMixture",
-    "PoissonMixture", "CategoricalMixture", "bernoulli-mixture", "poisson-mixture", "mixture",
-    "categorical-hmm", "poisson-hmm", "multinomial-hmm", "hmm", "factor-analysis", "compound-dirichlet",
-}  # fmt: skip
-#: Where each member of a registry is asked the same.
-REGISTRIES = {
-    "test_families.py", "test_models.py", "test_conventions.py", "test_sequence_conventions.py", "test_fisher_rao.py",
-    "test_retraction.py", "test_mixture_of_every_family.py", "test_factor_model.py", "test_checkpoint.py",
-    "test_fit.py", "test_report.py", "test_questions.py",
-}  # fmt: skip
+
+def pytest_configure(config):
+    config.pluginmanager.register(Ledger())
 
 
-#: Tests that took longest when they were measured, a line each: `make test-all` runs them.
-LONG = frozenset((pathlib.Path(__file__).parent / "long.txt").read_text(encoding="utf-8").splitlines())
-
-
-def pytest_collection_modifyitems(items):
-    """Mark what took longest as slow, and the laws of members that are like others."""
-    for item in items:
-        if item.nodeid in LONG:
+def pytest_collection_modifyitems(config, items):
+    """Derive the tier of what is asked of the members of registries."""
+    laws = {item: law for item in items if (law := Law.of_item(item)) is not None}
+    quick = quick_laws(laws.values())
+    for item, law in laws.items():
+        if law not in quick:
             item.add_marker(pytest.mark.slow)
-        if item.path.name in REGISTRIES and hasattr(item, "callspec"):
-            name = item.callspec.id
-            first = name.partition("-")[0].rpartition(".")[2].rstrip("'>")
-            if name in LIKE_OTHERS or first in LIKE_OTHERS:
-                item.add_marker(pytest.mark.slow)
+    config.stash[LAWS] = set(laws.values()), quick
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown():
+    """Drop what is compiled when it has become much, and hand the memory back: glibc keeps what is free."""
+    done = yield
+    if psutil.Process().memory_info().rss > MUCH_MEMORY:
+        import jax
+
+        jax.clear_caches()
+        gc.collect()
+        if hasattr(ctypes.CDLL(None), "malloc_trim"):
+            ctypes.CDLL(None).malloc_trim(0)
+    return done

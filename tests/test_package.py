@@ -30,6 +30,7 @@ def test_the_two_lowest_rooms_load_without_slow_imports():
     assert loaded.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_import_changes_no_global_state():
     same = run(
         """

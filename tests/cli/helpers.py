@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import kullback
+from contracts.estimators import each_estimator
 from kullback.cli._kinds import kinds
 
 
@@ -56,6 +57,12 @@ def held(path):
 
 
 KINDS = list(kinds())
+
+
+def each_command(names=KINDS, slow=()):
+    """Return what estimators are called on the command line as parameters of a test."""
+    return each_estimator({kind.__name__: name for name, kind in kinds().items() if name in names}, slow)
+
 
 #: Forks children that run a command each: importing takes seconds, and JAX may be forked before it has started.
 _SERVER = """

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from cli.helpers import BATCH, KINDS, held, rows_for, size_of, write_csv
+from cli.helpers import BATCH, each_command, held, rows_for, size_of, write_csv
 from kullback.cli import _checkpoint
 
 
@@ -53,6 +53,7 @@ def test_a_fit_that_is_killed_20_times_ends_as_if_nothing_had_happened(server, t
     assert not list(tmp_path.glob(".*"))  # what the kills have left is swept away
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_pipe_with_all_that_has_come(server, tmp_path, number):
     os.mkfifo(tmp_path / "pipe")
@@ -89,7 +90,7 @@ def test_a_signal_ends_a_pipe_with_all_that_has_come(server, tmp_path, number):
     assert held(tmp_path / "live.safetensors")["n_points_seen_"] == 250
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", each_command(slow=("GaussianMixture", "GaussianHMM", "LinearDynamicalSystem")))
 def test_every_kind_goes_on_bit_for_bit(run, monkeypatch, name):
     passes = 2 if name in ("gaussian-hmm", "categorical-mixture", "probabilistic-pca") else 1  # one of each sort
     write_csv("data.csv", rows_for(name, 3 * BATCH))

@@ -7,6 +7,7 @@ import pytest
 
 import kullback
 from cli.helpers import BATCH, KINDS
+from tiers import slow
 
 RNG = np.random.default_rng(0)
 #: To these, words are categories.
@@ -111,7 +112,7 @@ def test_true_and_false_are_ones_and_zeros_for_models_of_numbers(run, tmp_path):
     assert kullback.load("m.safetensors").means_[0, 1] == pytest.approx(0.4, abs=0.15)
 
 
-@pytest.mark.parametrize("kind", [kullback.Mixture, pytest.param(kullback.HMM, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", [kullback.Mixture, slow(kullback.HMM)])
 def test_arrays_choose_by_their_type(kind):
     import pandas as pd
 

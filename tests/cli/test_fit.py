@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kullback
-from cli.helpers import BATCH, KINDS, held, rows_for, size_of, write_csv
+from cli.helpers import BATCH, each_command, held, rows_for, size_of, write_csv
 
 
 def test_online_is_fit_stream(run):
@@ -66,6 +66,7 @@ def test_rows_come_through_a_pipe(run):
     assert held("pipe.safetensors") == held("file.safetensors")
 
 
+@pytest.mark.slow
 def test_columns_are_chosen_and_remembered(run, refused):
     X = rows_for("gaussian-mixture")
     write_csv("data.csv", X, ["a", "b", "c", "d"])
@@ -77,6 +78,7 @@ def test_columns_are_chosen_and_remembered(run, refused):
     assert "less.csv has no column 'c'" in refused("score", "m.safetensors", "less.csv", "--quiet")
 
 
+@pytest.mark.slow
 def test_words_are_remembered(run, refused, tmp_path):
     rng = np.random.default_rng(0)
     rows = [f"{rng.choice(['red', 'blue'])},{rng.choice(['round', 'square', 'flat'])}" for _ in range(128)]
@@ -165,7 +167,7 @@ def test_what_does_not_go_together_is_refused(run, refused, tmp_path):
     assert "too few rows" in refused("fit", "gaussian-mixture", "empty.csv", *save)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", each_command(slow=("GaussianHMM", "LinearDynamicalSystem")))
 def test_the_example_of_each_help_runs(run, name):
     told = run("fit", name, "--help").stdout
     assert "--random-state" in told

@@ -11,6 +11,7 @@ import pytest
 
 import kullback
 from cli.helpers import BATCH, SIZE
+from tiers import slow
 
 #: Batches of the first minute, and of all.
 FIRST, LAST = 400, 2000
@@ -26,7 +27,7 @@ def resident(process):
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
-@pytest.mark.parametrize("name", ["gaussian-hmm", pytest.param("gaussian-mixture", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["gaussian-hmm", slow("gaussian-mixture")])
 def test_memory_stays_as_it_is(name, tmp_path):
     words = ["fit", name, "-", "--format", "csv", "--n-components", SIZE, "--random-state", 0, "--batch-rows", BATCH]
     words += ["--rate", 0.01, "--checkpoint", "run.ckpt", "--save", "live.safetensors", "--quiet"]

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import kullback
 import kullback.report
 from cli.helpers import BATCH, rows_for, write_csv
@@ -21,6 +23,7 @@ def words_of(command):
     return shlex.split(after if pipe else before)[1:], given
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_page_run(run):
     write_csv("readings.csv", rows_for("gaussian-mixture", BATCH))
     lines = [
@@ -43,6 +46,7 @@ def shown(text, least):
     return names
 
 
+@pytest.mark.slow
 def test_the_examples_of_each_help_run(run, monkeypatch):
     write_csv("data.csv", rows_for("gaussian-mixture"))
     fit = ["--n-components", 3, "--random-state", 0, "--save"]

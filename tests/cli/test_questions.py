@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import kullback
-from cli.helpers import BATCH, rows_for, size_of, write_csv
+from cli.helpers import BATCH, each_command, rows_for, size_of, write_csv
 from kullback.cli import _row_scores
 from kullback.cli._roles import Piece
 from kullback.cli._row_scores import OfSeries
@@ -38,7 +38,7 @@ def fitted(run):
     return fitted
 
 
-@pytest.mark.parametrize("name", SORTS)
+@pytest.mark.parametrize("name", each_command(SORTS, slow=("GaussianHMM", "LinearDynamicalSystem")))
 def test_every_sort_answers(run, refused, fitted, name):
     model, X = fitted(name)
     scores = table(run("score", "m.safetensors", "data.csv", "--quiet", "--batch-rows", BATCH).stdout)
@@ -99,6 +99,7 @@ def test_a_symbol_ahead_has_a_probability(run, tmp_path):
     assert sum(float(ahead[f"state_{h}"][0]) for h in range(3)) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_anomalies_are_as_many_as_asked_for_among_the_models_own_rows(run, fitted, monkeypatch):
     monkeypatch.setattr(_row_scores, "_DRAWS", 4000)
     fitted("gaussian-mixture")
@@ -146,6 +147,7 @@ def test_half_an_answer_is_no_file(run, refused, fitted, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 def test_models_are_combined(run, refused, tmp_path):
     for seed, name in enumerate(("a", "b")):
         write_csv("data.csv", rows_for("gaussian-mixture", 400, seed=seed))
@@ -177,6 +179,7 @@ def test_models_are_combined(run, refused, tmp_path):
     assert "all must be alike" in refused("combine", "c.safetensors", "d.safetensors", "--save", "all.safetensors")
 
 
+@pytest.mark.slow
 def test_models_of_frames_and_of_arrays_are_read(run):
     import pandas as pd
 

@@ -19,6 +19,7 @@ from kullback.cli import _checkpoint
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._climb import Lookout
 from kullback.cli._place import Place, read_place
+from tiers import slow
 
 FIT = ["fit", "gaussian-mixture", "data.csv", "--n-components", 3, "--random-state", 0, "--batch-rows", BATCH]
 KEPT = ["--checkpoint", "run.ckpt", "--checkpoint-every", 0, "--save", "parts.safetensors"]
@@ -170,7 +171,7 @@ def changes_nothing(kept, change):
     return json.dumps(new) == json.dumps(kept)
 
 
-@pytest.mark.parametrize("every", [41, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [41, slow(1)])
 def test_every_forged_checkpoint_is_one_sentence(run, refused, stopped, every):
     write_csv("data.csv", ROWS)
     stopped(*FIT, *KEPT)

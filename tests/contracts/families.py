@@ -7,7 +7,7 @@ is set to.
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,7 @@ from kullback.families import (
     SphericalGaussian,
     VonMises,
 )
+from tiers import each_member
 
 #: The batch shape of extreme members; with the same for moderate ones a function compiles once for both.
 BATCH = (2, 5)
@@ -61,6 +62,8 @@ class Case:
     boundary: Callable[[], ExponentialFamily] | None = None
     #: the period of each source coordinate that is an angle, for comparisons
     period: Callable[[np.ndarray], np.ndarray] = lambda difference: difference
+    #: a family that is like this one: `make test` asks that one all laws, and this one a few
+    like: type[ExponentialFamily] | None = None
 
 
 def single(member: ExponentialFamily, index: Any) -> ExponentialFamily:
@@ -367,6 +370,7 @@ _ALL = [
         _diagonal_log_partition,
         reference=lambda g: stats.multivariate_normal(g.mean, np.diag(g.variance)),
         reference_for_extreme=False,
+        like=Gaussian,
     ),
     Case(
         SphericalGaussian,
@@ -375,6 +379,7 @@ _ALL = [
         _diagonal_rule,
         _spherical_log_partition,
         reference=lambda g: stats.multivariate_normal(g.mean, g.variance * np.eye(len(g.mean))),
+        like=Gaussian,
     ),
     Case(
         Bernoulli,
@@ -384,6 +389,7 @@ _ALL = [
         lambda kind, theta: mp.log(1 + mp.exp(theta[0])),
         reference=lambda b: stats.bernoulli(b.probability),
         boundary=lambda: Bernoulli(np.array([0.0, 1.0])),
+        like=Categorical,
     ),
     Case(
         Categorical,
@@ -403,6 +409,7 @@ _ALL = [
         log_base=None,
         reference=lambda m: stats.multinomial(m.trials, m.probabilities),
         boundary=lambda: Multinomial(4, _WITH_ZEROS),
+        like=Categorical,
     ),
     Case(
         Poisson,
@@ -413,6 +420,7 @@ _ALL = [
         log_base=None,
         reference=lambda p: stats.poisson(p.rate),
         boundary=lambda: Poisson(np.array([0.0])),
+        like=Gamma,
     ),
     Case(
         Exponential,
@@ -421,6 +429,7 @@ _ALL = [
         _half_line,
         lambda kind, theta: -mp.log(-theta[0]),
         reference=lambda e: stats.expon(scale=1 / e.rate),
+        like=Gamma,
     ),
     Case(
         Gamma,
@@ -439,6 +448,7 @@ _ALL = [
         lambda kind, theta: sum(map(mp.loggamma, theta)) - mp.loggamma(sum(theta)),
         log_base=lambda kind, eta: -sum(eta),
         reference=lambda b: stats.beta(b.alpha, b.beta),
+        like=Gamma,
     ),
     Case(
         Dirichlet,
@@ -449,6 +459,7 @@ _ALL = [
         log_base=lambda kind, eta: -sum(eta),
         reference=lambda d: stats.dirichlet(d.concentration),
         reference_for_extreme=False,
+        like=Gamma,
     ),
     Case(
         VonMises,
@@ -458,6 +469,7 @@ _ALL = [
         lambda kind, theta: mp.log(2 * mp.pi * mp.besseli(0, mp.hypot(*theta))),
         reference=lambda v: stats.vonmises(v.concentration, loc=v.mean),
         period=_turn,
+        like=Gamma,
     ),
     Case(
         Ising,
@@ -465,6 +477,7 @@ _ALL = [
         _extreme_ising,
         lambda i: _listing(i, _states(i.event_shape[0])),
         _ising_log_partition,
+        like=Categorical,
     ),
     Case(
         Product,
@@ -497,7 +510,22 @@ _MORE = {
         lambda member: _tensor(_side_by_side(member)),
         _column_sum("log_partition"),
         log_base=_column_sum("log_base"),
+        like=Independent,
     ),
 }
 
 CASES: dict[Any, Case] = {case.family: case for case in _ALL} | _MORE
+
+
+def name_of(key: Any) -> str:
+    """Return the name of a case: that of its family, or its own."""
+    return key if isinstance(key, str) else key.__name__
+
+
+#: The cases that are like others, by their names.
+LIKE = {name_of(key): case.like.__name__ for key, case in CASES.items() if case.like is not None}
+
+
+def each_family(cases: Mapping[str, Any] | None = None, slow: Iterable[str] = ()) -> list[Any]:
+    """Return cases, by default the keys of those above, as parameters of a test or of a fixture."""
+    return each_member("families", cases or {name_of(key): key for key in CASES}, LIKE, slow)

@@ -1,5 +1,8 @@
 """One case or more for each model of the registry: how to make a random member, and how its points are drawn."""
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -15,8 +18,18 @@ from kullback.models import (
     Mixture,
     ProbabilisticPCA,
 )
+from tiers import each_member
 
 K = 3
+
+
+class Case(NamedTuple):
+    """How to make a random member of a kind of model."""
+
+    model: type
+    make: Callable[[np.random.Generator], Any]
+    #: a case that is like this one: `make test` asks that one all laws, and this one a few
+    like: str | None = None
 
 
 def _spread(rng, n):
@@ -79,17 +92,25 @@ def linear_dynamical_system(rng):
 #: A mixture asks all components alike: one of a family with matrices, one of several kinds of columns (categories
 #: among them), and those whose components hide something themselves. Families have a contract of their own.
 MIXTURES = {
-    f"Mixture of {name}": (Mixture, mixture(name))
-    for name in ("Gaussian", "Product", "FactorAnalysis", "CompoundDirichlet")
+    "Mixture of Gaussian": Case(Mixture, mixture("Gaussian")),
+    "Mixture of Product": Case(Mixture, mixture("Product")),
+    "Mixture of FactorAnalysis": Case(Mixture, mixture("FactorAnalysis"), like="FactorAnalysis"),
+    "Mixture of CompoundDirichlet": Case(Mixture, mixture("CompoundDirichlet"), like="CompoundDirichlet"),
 }
 
 CASES = MIXTURES | {
-    "FactorAnalysis": (FactorAnalysis, factor_analysis),
-    "ProbabilisticPCA": (ProbabilisticPCA, probabilistic_pca),
-    "CompoundDirichlet": (CompoundDirichlet, compound_dirichlet),
-    "HiddenMarkovModel": (HiddenMarkovModel, hidden_markov),
-    "LinearDynamicalSystem": (LinearDynamicalSystem, linear_dynamical_system),
+    "FactorAnalysis": Case(FactorAnalysis, factor_analysis),
+    "ProbabilisticPCA": Case(ProbabilisticPCA, probabilistic_pca, like="FactorAnalysis"),
+    "CompoundDirichlet": Case(CompoundDirichlet, compound_dirichlet),
+    "HiddenMarkovModel": Case(HiddenMarkovModel, hidden_markov),
+    "LinearDynamicalSystem": Case(LinearDynamicalSystem, linear_dynamical_system),
 }
+
+
+def each_model(cases=CASES):
+    """Return the names of cases as parameters of a test or of a fixture."""
+    like = {name: case.like for name, case in CASES.items() if case.like is not None}
+    return each_member("models", {name: name for name in cases}, like)
 
 
 # --- what is hidden: its names, its draws and its posterior ---------------------------------------------------

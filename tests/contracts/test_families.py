@@ -14,7 +14,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from contracts.families import BATCH, CASES, single
+from contracts.families import BATCH, CASES, each_family, single
 from contracts.quick import quick
 from kullback.families import REGISTRY, Batch, Extent
 
@@ -23,7 +23,7 @@ SIZES = ("moderate", "extreme")
 ROWS = 40
 
 
-@pytest.fixture(params=CASES, ids=lambda key: getattr(key, "__name__", key), scope="module")
+@pytest.fixture(params=each_family(), scope="module")
 def family(request):
     """A family, or the name of another case of one."""
     return request.param

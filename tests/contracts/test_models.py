@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from contracts.models import CASES, draw_all, energy_of, energy_of_all, log_posterior, renamed
+from contracts.models import CASES, draw_all, each_model, energy_of, energy_of_all, log_posterior, renamed
 from contracts.quick import quick
 from kullback.families import Batch, Extent
 from kullback.geometry import relative_entropy
@@ -23,7 +23,7 @@ DRAWS, ROWS = 20_000, 400
 
 
 def test_every_model_has_a_case():
-    assert {cls for cls, _ in CASES.values()} == set(REGISTRY)
+    assert {case.model for case in CASES.values()} == set(REGISTRY)
 
 
 @dataclasses.dataclass
@@ -40,9 +40,9 @@ class Case:
         return Batch(self.v[:ROWS])
 
 
-@pytest.fixture(params=CASES, scope="module")
+@pytest.fixture(params=each_model(), scope="module")
 def case(request):
-    _, make = CASES[request.param]
+    make = CASES[request.param].make
     rng = np.random.default_rng(7)
     truth, other = make(rng), make(rng)
     h, v = quick(lambda m, key: m.sample_joint(key, (DRAWS,)))(truth, jax.random.key(0))

@@ -81,6 +81,7 @@ def test_a_worker_that_dies_in_the_middle_changes_nothing(client, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Best performing initialization")
 def test_only_statistics_travel_however_many_rows_there_are(client):
     travelled = []
@@ -95,6 +96,7 @@ def test_only_statistics_travel_however_many_rows_there_are(client):
     assert max(travelled) < 6 * 8 * 1000
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_rows_stay_with_their_worker_in_fit_and_combine(client):
     data = blocks(8, 16_000).persist()
@@ -121,6 +123,7 @@ def test_addresses_are_checked(address):
         pass
 
 
+@pytest.mark.slow
 def test_a_cluster_has_workers():
     with pytest.raises(ValueError, match="workers is 0"):
         local_cluster(0)

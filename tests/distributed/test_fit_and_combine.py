@@ -39,6 +39,7 @@ def averaged(fitted):
     return new
 
 
+@pytest.mark.slow
 def test_from_a_common_model_workers_together_make_the_step_of_one(client):
     """Own statistics of a model are those it came from: combining loses nothing."""
     blocks = da.from_array(POINTS, chunks=(500, 2))
@@ -54,6 +55,7 @@ def test_from_a_common_model_workers_together_make_the_step_of_one(client):
     np.testing.assert_array_equal(start.means_, before)
 
 
+@pytest.mark.slow
 def test_own_starts_end_near_the_pooled_fit_and_above_averaged_parameters(client):
     blocks = da.from_array(POINTS, chunks=(250, 2)).persist()
     found = fit_and_combine(kullback.GaussianMixture(3, random_state=0), blocks, client, synchronize_every=2)
@@ -80,12 +82,14 @@ def test_weights_passes_and_frames(client):
     assert np.isfinite(found.lower_bound_)
 
 
+@pytest.mark.slow
 def test_factors_are_lined_up(client):
     X = RNG.normal(size=(3000, 1)) * [2.0, 1.0, -1.0] + 0.3 * RNG.normal(size=(3000, 3))
     found = fit_and_combine(kullback.ProbabilisticPCA(1), da.from_array(X, chunks=(300, 3)), client, 2)
     assert found.score(X) > kullback.ProbabilisticPCA(1).fit(X).score(X) - 0.02
 
 
+@pytest.mark.slow
 def test_each_block_is_a_series_of_its_own(client):
     states = np.cumsum(RNG.random(2000) < 0.02) % 2
     X = (np.where(states, 3.0, -3.0) + RNG.normal(size=2000))[:, None]

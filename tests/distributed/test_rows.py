@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import kullback
+from tiers import slow_among
 
 pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
@@ -33,6 +34,7 @@ CASES = {
     "factors": (kullback.FactorAnalysis(1), POINTS),
     "compound": (kullback.CompoundDirichlet(max_iter=500), COUNTS),
 }
+LONG = ("full, with missing entries", "categories", "mixed columns", "principal components", "compound")
 
 
 def assert_same(one, other):
@@ -43,7 +45,7 @@ def assert_same(one, other):
     np.testing.assert_allclose(other.lower_bounds_, one.lower_bounds_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", slow_among(CASES, *LONG))
 def test_blocks_of_an_array_are_the_array(case):
     estimator, X = CASES[case]
     blocks = da.from_array(X, chunks=(200, 2))
@@ -96,6 +98,7 @@ def test_a_fit_that_goes_on():
     assert_same(one, other)
 
 
+@pytest.mark.slow
 def test_factors_of_a_long_table_start_from_all_of_it():
     X = np.random.default_rng(0).normal(size=(70_000, 3)) @ np.array([[2.0, 1, 0], [0, 1, 0.5], [0, 0, 1]])
     X[0, 0] = np.nan

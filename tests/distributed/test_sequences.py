@@ -6,6 +6,7 @@ from sklearn.base import clone
 from tests.distributed.test_rows import assert_same
 
 import kullback
+from tiers import slow_among
 
 pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
@@ -35,13 +36,14 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", slow_among(CASES, "symbols", "counts", "mixed"))
 def test_blocks_of_an_array_are_the_array(case):
     estimator, X = CASES[case]
     # 100 rows end inside a sequence: blocks are cut anew, where sequences end
     assert_same(clone(estimator).fit(X, LENGTHS), clone(estimator).fit(da.from_array(X, chunks=(100, 1)), LENGTHS))
 
 
+@pytest.mark.slow
 def test_inputs_and_weights_go_with_their_sequences():
     estimator, weight = kullback.LinearDynamicalSystem(1, max_iter=3, tol=0), [1.0, 0.0, 2.0, 0.0, 1.0, 0.5]
     alone = clone(estimator).fit(SERIES, LENGTHS, INPUTS, weight)

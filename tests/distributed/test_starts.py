@@ -9,7 +9,7 @@ from tests.distributed.test_sequences import INPUTS, LENGTHS, SERIES
 
 import kullback
 from kullback.estimators import _drawn
-from marks import slow
+from tiers import slow
 
 pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")

@@ -13,6 +13,7 @@ import kullback
 from kullback import GaussianMixture
 from kullback.families import Gaussian, Poisson
 from kullback.models import Mixture
+from tiers import slow
 
 X = load_iris().data
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -60,6 +61,7 @@ def both_ways(a, b):
     return np.asarray(a.relative_entropy(b)) + np.asarray(b.relative_entropy(a))
 
 
+@pytest.mark.slow
 def test_from_their_own_starts_four_machines_are_as_good_as_the_best_of_them():
     """Local optima differ from machine to machine: ten seeds, of which nine must do."""
     best, plain, unaligned = [], [], []
@@ -84,6 +86,7 @@ def averaged(fits):
     return GaussianMixture.from_model(Mixture(weights, Gaussian(means, covariances)))
 
 
+@pytest.mark.slow
 def test_sites_with_different_data_lose_no_cluster():
     rng = np.random.default_rng(0)
     centers = np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0], [8.0, 8.0]])
@@ -98,6 +101,7 @@ def test_sites_with_different_data_lose_no_cluster():
     np.testing.assert_allclose(np.sort(together.weights_), [1 / 6, 1 / 6, 1 / 3, 1 / 3], atol=0.03)
 
 
+@pytest.mark.slow
 def test_different_numbers_of_components_can_be_united():
     fits = [GaussianMixture(k, random_state=0).fit(X) for k in (2, 3)]
     with pytest.raises(ValueError, match=r"fitted\[1\] has 3 components, fitted\[0\] has 2: pass n_components"):
@@ -110,7 +114,7 @@ def test_different_numbers_of_components_can_be_united():
         kullback.combine(fits, n_components=9)
 
 
-@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
+@pytest.mark.parametrize("covariance_type", [slow("full"), "tied", "diag", "spherical"])
 def test_copies_and_permuted_copies_combine_to_themselves(covariance_type):
     one = GaussianMixture(3, covariance_type=covariance_type, random_state=0).fit(X)
     model = one.to_model()
@@ -163,6 +167,7 @@ def test_what_cannot_be_combined_is_named():
         kullback.combine([full], n_components=0)
 
 
+@pytest.mark.slow
 def test_relative_entropy_of_fits():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

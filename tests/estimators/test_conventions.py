@@ -4,6 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kullback
+from contracts.estimators import each_estimator
 
 ESTIMATORS = [
     kullback.Mixture(),
@@ -26,7 +27,22 @@ def expected_failures(estimator):
     return {}
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def checks():
+    """Return scikit-learn's checks of all estimators as cases, with the marks of both."""
+    for member in each_estimator({type(estimator).__name__: estimator for estimator in ESTIMATORS}):
+        _, cases = parametrize_with_checks(member.values, expected_failed_checks=expected_failures).args
+        for case in cases:
+            values, marks = (case.values, case.marks) if hasattr(case, "marks") else (case, ())
+            yield pytest.param(*values, id=f"{member.id}-{named(values[1])}", marks=[*marks, *member.marks])
+
+
+def named(check):
+    """Return the name of a check and its options."""
+    options = ",".join(f"{name}={value}" for name, value in check.keywords.items())
+    return f"{check.func.__name__}({options})" if options else check.func.__name__
+
+
+@pytest.mark.parametrize(("estimator", "check"), checks())
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)

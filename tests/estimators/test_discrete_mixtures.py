@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kullback import BernoulliMixture, CategoricalMixture, Mixture, PoissonMixture
+from tiers import slow
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 3, size=(60, 2))
@@ -33,6 +34,7 @@ def test_without_room_a_new_category_is_refused_and_nothing_changes():
         CategoricalMixture(2, n_categories=4).fit(LATER)
 
 
+@pytest.mark.slow
 def test_each_column_may_have_its_own_number():
     found = CategoricalMixture(2, n_categories=[3, 6], smoothing=1, random_state=0).fit(X)
     assert found.n_categories_.tolist() == [3, 6]
@@ -61,8 +63,7 @@ def test_smoothing_is_counted_exactly():
     np.testing.assert_allclose(BernoulliMixture(smoothing=2).fit(bits).probability_[0], [42 / 44, 12 / 44], rtol=1e-12)
 
 
-@pytest.mark.parametrize("batch", [True, False])
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize(("batch", "smoothing"), [(True, 0.0), (True, 0.1), (False, 0.0), slow(False, 0.1)])
 def test_what_was_never_seen_is_not_impossible(batch, smoothing):
     never = [[4, 0]]
     mixture = CategoricalMixture(2, n_categories=5, smoothing=smoothing, random_state=0)

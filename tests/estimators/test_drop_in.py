@@ -22,7 +22,7 @@ from estimators.hidden_markov_data import (
     reals,
     started,
 )
-from marks import slow
+from tiers import slow
 
 PEERS = {"GaussianMixture": sklearn.mixture, **dict.fromkeys(CASES, hmmlearn.hmm)}
 IRIS = load_iris().data

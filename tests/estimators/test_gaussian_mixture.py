@@ -24,6 +24,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kullback import GaussianMixture
 from kullback.families import Exponential, Gaussian
 from kullback.models import Mixture
+from tiers import slow_among
 
 X = load_iris().data
 TYPES = ["full", "tied", "diag", "spherical"]
@@ -73,7 +74,7 @@ def finite(mixture, table):
 
 
 @unconverged
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", slow_among(TYPES, "spherical", "tied"))
 def test_twenty_iterations_from_one_start_are_those_of_scikit_learn(kind):
     parameters = {"n_components": 3, "covariance_type": kind, "max_iter": 20, "tol": 0, "random_state": 0}
     ours, theirs = GaussianMixture(**parameters).fit(X), Reference(**parameters).fit(X)
@@ -199,6 +200,7 @@ def test_questions_that_have_no_answer():
         GaussianMixture(2, weights_init=[-0.5, 1.5]).fit(X)
 
 
+@pytest.mark.slow
 def test_samples_come_component_by_component():
     points, labels = fitted().sample(1000)
     assert points.shape == (1000, 4)
@@ -279,6 +281,7 @@ def test_state_is_numpy_and_travels():
     assert not hasattr(fresh, "weights_")
 
 
+@pytest.mark.slow
 def test_a_grid_search_runs_in_other_processes():
     search = GridSearchCV(GaussianMixture(random_state=0), {"n_components": [1, 2]}, cv=2, n_jobs=2)
     assert search.fit(np.random.default_rng(0).permutation(X)).best_params_ == {"n_components": 2}
@@ -368,7 +371,7 @@ def joint(mixture, row):
 
 
 @unconverged
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", slow_among(TYPES, "full", "tied"))
 def test_missing_entries_are_marginalized(kind):
     one = fitted(kind, HOLES, max_iter=15, tol=0)
     bounds = np.array(one.lower_bounds_)
@@ -430,7 +433,7 @@ RNG = np.random.default_rng(2)
 PAIR = np.concatenate([RNG.normal(-2, 1, (70, 4)), RNG.normal(2, 1, (80, 4))])
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", slow_among(TYPES, "spherical", "tied"))
 def test_far_and_uneven_data(kind):
     def pair(table, **parameters):
         return finite(GaussianMixture(2, covariance_type=kind, random_state=0, **parameters).fit(table), table)
@@ -479,7 +482,7 @@ def test_few_distinct_rows():
         fitted(table=X * [1, 1e200, 1, 1])
 
 
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@pytest.mark.parametrize("temperature", slow_among([0.0, 1.0], 0.0))
 def test_a_component_that_dies_keeps_its_place_with_weight_0(temperature):
     start = [X[0], X[120], [1e5] * 4]
     mixture = finite(fitted(means_init=start, temperature=temperature), X)
@@ -573,6 +576,7 @@ def test_rates():
     assert 0 < np.abs(moved.means_ - much.means_).max() < 0.2
 
 
+@pytest.mark.slow
 def test_the_width_of_a_point_is_added_once_however_long_the_stream():
     for kind in TYPES:
         mixture = GaussianMixture(1, covariance_type=kind, reg_covar=0.5, rate=0.5)
@@ -651,6 +655,7 @@ def test_progress_is_shown_when_asked_for(capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 @unconverged
 def test_one_pass_of_online_em_comes_near_to_fifty_iterations():
     """The same with 100,000 points is a benchmark; what counts is that the pass has a hundred steps."""

@@ -38,11 +38,11 @@ from estimators.hidden_markov_data import (
 )
 from kullback.families import Categorical, Independent, Poisson
 from kullback.models import HiddenMarkovModel
-from marks import slow
+from tiers import slow, slow_among
 
 
 # --- weights, and what is missing ----------------------------------------------------------------------------
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_among(CASES, "GaussianHMM", "PoissonHMM"))
 def test_a_weight_is_a_number_of_copies(name):
     make, emissions = CASES[name]
     X = make()
@@ -104,7 +104,7 @@ def test_missing_entries_are_marginalized():
     np.testing.assert_allclose(found[1], posterior, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["PoissonHMM", "CategoricalHMM", "MultinomialHMM"])
+@pytest.mark.parametrize("name", ["PoissonHMM", "CategoricalHMM", slow("MultinomialHMM")])
 def test_a_row_that_is_missing_says_nothing(name):
     make, emissions = CASES[name]
     X = make(6).astype(float)
@@ -129,7 +129,7 @@ def test_a_row_that_is_missing_says_nothing(name):
     np.testing.assert_allclose(filtered[5], filtered[4] @ MOVES, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_among(CASES, "GaussianHMM", "MultinomialHMM"))
 def test_learning_goes_on_where_rows_are_missing(name):
     make, emissions = CASES[name]
     X = make().astype(float)
@@ -153,6 +153,7 @@ def test_imputed_entries_are_drawn_and_the_rest_stays():
     assert not np.array_equal(model.impute(X, LENGTHS, random_state=1), filled)
 
 
+@pytest.mark.slow
 def test_a_row_of_tallies_is_missing_as_a_whole():
     X = tallies().astype(float)
     X[4, 1] = np.nan
@@ -174,6 +175,7 @@ def permuted(model, order):
     return other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_permuted_copies_give_the_model_back(name):
     model = stream(name, n_iter=2).fit(CASES[name][0](), LENGTHS)
@@ -225,7 +227,7 @@ def copies(model, path):
     return [kullback.load(path), type(model).load(path), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_among(CASES, "GaussianHMM", "CategoricalHMM", "MultinomialHMM"))
 def test_a_copy_goes_on_as_the_model_does(name, tmp_path):
     X = CASES[name][0]().astype(float)
     X[90] = np.nan
@@ -262,7 +264,7 @@ def test_attributes_that_are_set_by_hand_are_saved(tmp_path):
     assert kullback.load(tmp_path / "model").score(reals()) == stream().score(reals())
 
 
-@pytest.mark.parametrize("name", [*CASES, "HMM"])
+@pytest.mark.parametrize("name", slow_among([*CASES, "HMM"], "GaussianHMM", "PoissonHMM", "HMM"))
 def test_models_go_out_and_come_in(name):
     if name == "HMM":
         X = np.hstack([reals(), counts()])
@@ -370,6 +372,7 @@ def test_a_list_of_numbers_is_a_series_of_one_column():
     assert one.score(list(X)) == one.score(X[:, None])
 
 
+@pytest.mark.slow
 def test_a_symbol_that_was_never_seen_has_no_likelihood_and_breaks_nothing():
     X = symbols()
     model = kullback.CategoricalHMM(2, n_features=6, random_state=0, n_iter=3).fit(X)
@@ -420,7 +423,15 @@ def test_a_prior_keeps_constant_data_alive(kind):
     assert np.isfinite(model.score(np.full((40, 2), 3.0)))
 
 
-@pytest.mark.parametrize(("kind", "prior"), [("full", 1e-2), ("tied", 1e-2), ("diag", 0.0), ("spherical", 0.0)])
+@pytest.mark.parametrize(
+    ("kind", "prior"),
+    [
+        slow("full", 1e-2),
+        slow("tied", 1e-2),
+        ("diag", 0.0),
+        ("spherical", 0.0),
+    ],
+)
 def test_a_fit_ends_before_covariances_collapse_and_says_so(kind, prior):
     X = np.full((40, 2), 3.0)
     model = kullback.GaussianHMM(2, kind, covars_prior=prior, n_iter=100, tol=-np.inf)
@@ -430,6 +441,7 @@ def test_a_fit_ends_before_covariances_collapse_and_says_so(kind, prior):
     assert all(np.isfinite(value).all() for value in parameters_of(model).values())
 
 
+@pytest.mark.slow
 def test_more_states_than_different_rows():
     X = np.repeat([[0.0, 0.0], [5.0, 5.0]], 20, axis=0)
     model = kullback.GaussianHMM(K, random_state=0).fit(X)

@@ -29,11 +29,11 @@ from estimators.hidden_markov_data import (
     tallies,
 )
 from kullback.estimators._monitor import ConvergenceMonitor
-from marks import slow
+from tiers import slow, slow_among
 
 
 # --- the same numbers as hmmlearn ----------------------------------------------------------------------------
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", slow_among(KINDS, "spherical", "tied"))
 def test_gaussians_learn_as_in_hmmlearn(kind):
     emissions = {"means_": MEANS, "covars_": COVARS[kind]}
     assert_learns_the_same("GaussianHMM", reals(), emissions, covariance_type=kind)
@@ -99,13 +99,20 @@ def test_tallies_learn_as_in_hmmlearn(different):
     assert_learns_the_same("MultinomialHMM", tallies(different=different))
 
 
-@pytest.mark.parametrize("params", ["tmc", "stm", "s"])
+@pytest.mark.parametrize("params", [slow("tmc"), "stm", slow("s")])
 def test_what_is_not_in_params_stays(params):
     emissions = {"means_": MEANS, "covars_": COVARS["full"]}
     assert_learns_the_same("GaussianHMM", reals(), emissions, covariance_type="full", params=params)
 
 
-@pytest.mark.parametrize(("name", "params"), [("PoissonHMM", "st"), ("CategoricalHMM", "t"), ("MultinomialHMM", "st")])
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("PoissonHMM", "st"),
+        slow("CategoricalHMM", "t"),
+        ("MultinomialHMM", "st"),
+    ],
+)
 def test_emissions_that_are_not_in_params_stay(name, params):
     make, emissions = CASES[name]
     assert_learns_the_same(name, make(), params=params)
@@ -137,7 +144,7 @@ def test_what_is_not_in_init_params_stays_and_the_rest_is_started():
     assert model.covars_.shape == (K, N, N)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_among(CASES, "PoissonHMM", "CategoricalHMM", "MultinomialHMM"))
 @pytest.mark.parametrize("implementation", ["log", slow("scaling")])
 def test_answers_are_those_of_hmmlearn_for_attributes_set_by_hand(name, implementation):
     make, _ = CASES[name]
@@ -244,7 +251,7 @@ def test_samples_are_those_of_the_model():
     np.testing.assert_array_equal(same, path)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_among(CASES, "PoissonHMM", "MultinomialHMM"))
 def test_a_sample_may_begin_in_a_given_state(name):
     model = started(kullback, name, CASES[name][1], **({"n_trials": 6} if "Multi" in name else {}))
     for h in range(K):
@@ -354,6 +361,7 @@ def test_script_of_model_selection():
     assert lls[2] > lls[1] - 1
 
 
+@pytest.mark.slow
 def test_script_of_sampling_and_learning_again():
     startprob = np.array([0.6, 0.3, 0.1, 0.0])
     transmat = np.array([[0.7, 0.2, 0.0, 0.1], [0.3, 0.5, 0.2, 0.0], [0.0, 0.3, 0.5, 0.2], [0.2, 0.0, 0.2, 0.6]])

@@ -8,6 +8,7 @@ import pytest
 import kullback
 from estimators.hidden_markov_data import LENGTHS, symbols
 from kullback.estimators import _hmm_starts
+from tiers import slow
 
 #: Of the even process, in nats per symbol.
 ENTROPY_RATE = 2 / 3 * np.log(2)
@@ -37,7 +38,7 @@ def as_emitted(name, X):
     [
         ("CategoricalHMM", {}),
         ("HMM", {"family": "categorical"}),
-        pytest.param("MultinomialHMM", {}, marks=pytest.mark.slow),
+        slow("MultinomialHMM", {}),
     ],
 )
 def test_states_that_look_alike_are_found(name, parameters):

@@ -22,10 +22,10 @@ from estimators.hidden_markov_data import (
     stream,
     symbols,
 )
-from marks import slow
+from tiers import slow, slow_among
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_among(CASES, "MultinomialHMM"))
 def test_a_step_of_rate_1_is_a_step_of_em(name):
     X = CASES[name][0]()
     one = stream(name, rate=1.0).partial_fit(X, LENGTHS)
@@ -38,7 +38,14 @@ def test_a_step_of_rate_1_is_a_step_of_em(name):
 
 
 @pytest.mark.parametrize(
-    ("params", "kind"), [("stm", "full"), ("stm", "tied"), ("stc", "spherical"), ("smc", "diag"), ("t", "diag")]
+    ("params", "kind"),
+    [
+        slow("stm", "full"),
+        slow("stm", "tied"),
+        ("stc", "spherical"),
+        slow("smc", "diag"),
+        ("t", "diag"),
+    ],
 )
 def test_what_is_not_in_params_stays_in_a_stream(params, kind):
     emissions = {"means_": MEANS, "covars_": COVARS[kind]}
@@ -127,6 +134,7 @@ def test_before_there_are_enough_rows_all_wait():
     assert len(model.waiting_) == 10
 
 
+@pytest.mark.slow
 def test_row_by_row_a_stream_learns():
     """Pieces of one row end near what batch EM finds."""
     X = np.concatenate([np.random.default_rng(s).normal(m, 1, (25, 2)) for s, m in enumerate((0, 6) * 12)])
@@ -148,6 +156,7 @@ def test_an_empty_piece_changes_nothing():
         stream().fit(X[:0])
 
 
+@pytest.mark.slow
 def test_a_series_ends_where_another_begins():
     X, Y = reals(), reals(seed=5)
     model = stream(lag=20)
@@ -203,7 +212,8 @@ def test_a_piece_of_other_columns_is_refused_before_the_first_step_too():
         model.partial_fit(np.zeros((5, 3)), continues=True)
 
 
-@pytest.mark.parametrize("seed", [0, slow(1), slow(2)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
 def test_a_stream_ends_near_batch_em(seed):
     X = stream().sample(20_000, random_state=seed)[0]
     first = kullback.GaussianHMM(K, n_iter=0, random_state=seed).fit(X[:100])
@@ -224,6 +234,7 @@ def test_a_stream_begins_with_the_start_that_was_set():
     np.testing.assert_allclose(again.set_params(rate=1e-12).fit_stream([X]).means_, means, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_symbols_that_come_later_than_the_first_rows():
     """Rows that wait for the start are looked at together."""
     X = np.concatenate([np.zeros((30, 1), int), symbols()])
@@ -238,7 +249,7 @@ def test_symbols_that_come_later_than_the_first_rows():
         short.partial_fit([[3]])
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_among(CASES, "GaussianHMM", "PoissonHMM"))
 def test_rows_may_be_filtered_one_by_one(name):
     make, emissions = CASES[name]
     X = make(30)

@@ -11,6 +11,7 @@ import kullback
 from kullback import GaussianHMM, GaussianMixture, LinearDynamicalSystem
 from kullback.learning import MOST_OF_CURVE as MOST
 from kullback.learning import extend_curve
+from tiers import slow
 
 RNG = np.random.default_rng(0)
 X = np.concatenate([RNG.normal(m, 1, (200, 2)) for m in (-4, 4)])[RNG.permutation(400)]
@@ -61,6 +62,7 @@ def test_a_batch_that_cannot_be_has_no_place_on_the_curve():
     assert curve.tolist() == [[20.0, -1.0, 10.0]]
 
 
+@pytest.mark.slow
 def test_what_begins_anew_has_no_curve_of_before():
     mixture = streamed()
     assert not hasattr(clone(mixture), "learning_curve_")
@@ -111,7 +113,7 @@ def test_curves_that_are_none_are_refused(forged, words, tmp_path):
         GaussianMixture.load(path)
 
 
-@pytest.mark.parametrize("kind", [GaussianHMM, LinearDynamicalSystem])
+@pytest.mark.parametrize("kind", [GaussianHMM, slow(LinearDynamicalSystem)])
 def test_models_with_time_count_the_rows_that_do_not_wait(kind, tmp_path):
     estimator = kind(2, random_state=0, lag=5)
     for piece in np.split(X, 4):
@@ -123,6 +125,7 @@ def test_models_with_time_count_the_rows_that_do_not_wait(kind, tmp_path):
     assert kullback.load(tmp_path / "model").learning_curve_.tobytes() == curve.tobytes()
 
 
+@pytest.mark.slow
 def test_a_series_that_begins_anew_has_no_curve_of_before():
     hmm = GaussianHMM(2, random_state=0, lag=5)
     for _ in range(2):

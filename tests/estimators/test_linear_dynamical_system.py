@@ -52,6 +52,7 @@ def fitted(X):
 # --- learning -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_fit_is_as_good_as_the_truth_on_what_it_has_seen_and_nearly_on_what_it_has_not(truth, fitted, X):
     right = LinearDynamicalSystem.from_model(truth)
     assert fitted.score(X[:ROWS]) > right.score(X[:ROWS])
@@ -100,6 +101,7 @@ def test_what_is_fixed_stays():
         LinearDynamicalSystem(1, fixed=("speed",)).fit(y)
 
 
+@pytest.mark.slow
 def test_inputs_are_told_from_the_hidden_state(truth, X):
     rng = np.random.default_rng(1)
     push = rng.normal(size=(ROWS, 1))
@@ -115,6 +117,7 @@ def test_inputs_are_told_from_the_hidden_state(truth, X):
         found.forecast(moved, inputs=push)
 
 
+@pytest.mark.slow
 def test_a_stream_in_pieces_comes_near_the_batch_fit(series):
     start = LinearDynamicalSystem(LATENTS, random_state=0, max_iter=0).fit(series[:100])
     batch = LinearDynamicalSystem.from_model(start.to_model(), warm_start=True, max_iter=20, tol=0).fit(series)
@@ -127,6 +130,7 @@ def test_a_stream_in_pieces_comes_near_the_batch_fit(series):
     assert stream.filtered_mean_.shape == (LATENTS,)
 
 
+@pytest.mark.slow
 def test_pieces_with_a_lag_as_long_as_the_rest_carry_the_filter_of_the_whole(X):
     whole = LinearDynamicalSystem(LATENTS, random_state=0, max_iter=2).fit(X[:ROWS])
     stream = LinearDynamicalSystem.from_model(whole.to_model(), rate=1e-12, lag=10)
@@ -140,6 +144,7 @@ def test_pieces_with_a_lag_as_long_as_the_rest_carry_the_filter_of_the_whole(X):
 # --- combination --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_systems_from_different_starts_combine_in_one_basis_and_not_without(X):
     """Two fits to the same series, in bases of their own: their forecasts agree, their parameters do not."""
     fits = [LinearDynamicalSystem(LATENTS, random_state=0, max_iter=40).fit(X[:ROWS])]
@@ -163,6 +168,7 @@ def _forecast_error(one, X):
     return np.mean(errors)
 
 
+@pytest.mark.slow
 def test_combining_copies_in_other_bases_gives_the_same_likelihood(fitted, X):
     turned = fitted.to_model().changed_basis(np.array([[1.0, 2.0], [-0.5, 1.0]]))
     copy = LinearDynamicalSystem.from_model(jax.tree.map(np.asarray, turned))
@@ -193,6 +199,7 @@ def test_bands_hold_as_many_points_as_they_say(truth, X):
     assert np.mean(inside) == pytest.approx(0.8, abs=0.05)
 
 
+@pytest.mark.slow
 def test_missing_entries_are_drawn_around_what_the_smoother_expects(fitted, X):
     holes = X[:ROWS].copy()
     holes[100:104, 1] = np.nan
@@ -243,6 +250,7 @@ def test_bad_series_are_refused_with_a_sentence(bad, words):
         LinearDynamicalSystem(1).fit(bad)
 
 
+@pytest.mark.slow
 def test_constant_and_short_series_give_finite_systems():
     for X in (np.ones((30, 2)), np.array([[1.0], [2.0]]), np.array([[1.0], [2.0], [1.5]])):
         found = LinearDynamicalSystem(1, max_iter=3).fit(X)

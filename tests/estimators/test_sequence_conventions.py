@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
 import kullback
+from contracts.estimators import each_estimator
 
 # Pieces of 40 and of 120 rows only: few sizes, few compiled functions.
 LENGTHS = [40, 40, 40]
@@ -89,7 +90,7 @@ CASES = {
 }
 
 
-@pytest.fixture(params=list(CASES), scope="module")
+@pytest.fixture(params=each_estimator(CASES.keys()), scope="module")
 def case(request):
     return CASES[request.param]
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 import kullback
 from kullback.estimators import _spares
 from kullback.runtime._kept import kept
-from marks import slow
+from tiers import slow
 
 RNG = np.random.default_rng(0)
 NUMBERS = np.concatenate([RNG.normal(center, 1, (60, 3)) for center in (-6, 0, 6)])

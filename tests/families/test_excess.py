@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import mpmath as mp
 import numpy as np
+import pytest
 
 from contracts.quick import quick
 from kullback.families import Gaussian, Kind, Poisson, VonMises
@@ -78,6 +79,7 @@ def test_potential_excess_of_a_known_potential():
     np.testing.assert_allclose(found, exact, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_gradients_are_finite_at_equal_arguments():
     same = jnp.asarray([0.3, 2.0])
     slope = quick(jax.grad(lambda q: jnp.sum(entropy_excess(same, q))))(same)

@@ -95,6 +95,7 @@ def test_what_is_not_a_spin_has_no_mass():
     assert np.isneginf(found).tolist() == [True, False, True]
 
 
+@pytest.mark.slow
 def test_sixteen_spins():
     """A ring of 16: the log-partition by the transfer matrix, the round trip, and a fit."""
     n, bias, coupling = 16, 0.2, 0.3

@@ -37,6 +37,7 @@ np.savetxt(sys.stdout, x)
 """
 
 
+@pytest.mark.slow
 def test_uniform_samples_come_to_an_end():
     """At κ = 0, and where κ is NaN, sampling by rejection must end too: hence a process with a time limit."""
     try:

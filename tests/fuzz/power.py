@@ -1,11 +1,10 @@
 """Mends that are undone one by one, to see that the files find what they mend."""
 
-import shutil
 import tempfile
 import threading
 from pathlib import Path
 
-import kullback
+from changed_library import changed_library
 from fuzz import model_cases
 from fuzz.driver import Result, Run, results
 from fuzz.undone import UNDONE
@@ -16,7 +15,7 @@ def show(names: list[str], seed: int, files: int, workers: int, only: str) -> in
     missed = 0
     for name in names or UNDONE:
         with tempfile.TemporaryDirectory() as folder:
-            library = undone(name, Path(folder))
+            library = changed_library(UNDONE[name], Path(folder))
             run = Run(seed, files, 60.0, workers, Path(folder), only=only, library=(str(library),))
             tried, found = first_failure(run)
             if found is None:  # what no chance has made may be among the cases
@@ -47,16 +46,3 @@ def _said(found: Result | None, tried: int) -> str:
     return (
         f"{where} after {tried:,}: {found.outcome} ({found.origin}; {found.use}) {' '.join(found.said.split())[:100]}"
     )
-
-
-def undone(name: str, folder: Path) -> Path:
-    """Return where the library is without a mend."""
-    library = folder / "library"
-    shutil.copytree(Path(kullback.__file__).parent, library / "kullback")
-    for file, mended, before in UNDONE[name]:
-        path = library / "kullback" / file
-        text = path.read_text(encoding="utf-8")
-        if mended not in text:
-            raise LookupError(f"{file} has no {mended!r}: bring the list of mends up to date.")
-        path.write_text(text.replace(mended, before), encoding="utf-8")
-    return library

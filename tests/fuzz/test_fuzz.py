@@ -1,18 +1,16 @@
 """Damaged files of every kind are refused by a sentence or answered with numbers: a short form of `make fuzz`."""
 
 import random
-from pathlib import Path
 
 import pytest
 
-import kullback
+from changed_library import LIBRARY
 from cli.helpers import Server
 from fuzz import model_cases, model_seeds
 from fuzz.driver import Run
 from fuzz.kills import chain
 from fuzz.undone import UNDONE
 
-LIBRARY = Path(kullback.__file__).parent
 CASES, FILES = len(model_cases.CASES), 400
 
 

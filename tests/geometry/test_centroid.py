@@ -6,15 +6,16 @@ import pytest
 from contracts.quick import quick
 from kullback.families import Beta, Categorical, Dirichlet, Gamma, Gaussian, Ising, Poisson, Product, VonMises
 from kullback.geometry import centroid, relative_entropy
+from tiers import slow
 
 SETS = [
     [Gaussian([0.0, 1.0], [[1.0, 0.2], [0.2, 0.5]]), Gaussian([2.0, -1.0], [[0.3, 0.0], [0.0, 2.0]])],
     [Gamma(2.0, 3.0), Gamma(0.5, 1.0), Gamma(4.0, 0.2)],
-    [Dirichlet([1.0, 2.0, 0.5]), Dirichlet([4.0, 0.3, 2.0])],
-    [VonMises(0.3, 2.0), VonMises(1.5, 0.5)],
-    [Ising([0.3, -0.2], [0.5]), Ising([-0.5, 0.1], [-0.3])],
+    slow([Dirichlet([1.0, 2.0, 0.5]), Dirichlet([4.0, 0.3, 2.0])]),
+    slow([VonMises(0.3, 2.0), VonMises(1.5, 0.5)]),
+    slow([Ising([0.3, -0.2], [0.5]), Ising([-0.5, 0.1], [-0.3])]),
     [Categorical([0.2, 0.5, 0.3]), Categorical([0.6, 0.1, 0.3])],
-    [Product([Poisson(2.0), Beta(1.0, 2.0)]), Product([Poisson(5.0), Beta(3.0, 2.0)])],
+    slow([Product([Poisson(2.0), Beta(1.0, 2.0)]), Product([Poisson(5.0), Beta(3.0, 2.0)])]),
 ]
 
 

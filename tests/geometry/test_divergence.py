@@ -121,6 +121,7 @@ def plain_jensen_shannon(p, q):
         return 0.5 * np.nansum(p * np.log(p / m)) + 0.5 * np.nansum(q * np.log(q / m))
 
 
+@pytest.mark.slow
 def test_jensen_shannon_is_exact_where_points_can_be_listed():
     p, q = np.array([0.2, 0.5, 0.3]), np.array([0.6, 0.0, 0.4])
     js = jensen_shannon(Categorical(p), Categorical(q))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
 
+from contracts.families import each_family
 from kullback.families import (
     REGISTRY,
     Bernoulli,
@@ -31,6 +32,7 @@ from kullback.families import (
     VonMises,
 )
 from kullback.geometry._fisher_rao import exponential_map, fisher_rao_distance, logarithm_map
+from tiers import slow
 
 #: Each function runs a few times only: most of the time would go into optimizing it.
 jit = functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
@@ -83,7 +85,14 @@ PAIRS = {
         Independent(Categorical([[[0.6, 0.3, 0.1], [0.1, 0.1, 0.8]]])),
     ),
 }
-every_pair = pytest.mark.parametrize("name", PAIRS)
+
+
+def ask(*names, slow=()):
+    """Ask the families of these names; `make test` leaves out some."""
+    return pytest.mark.parametrize("name", each_family({name: name for name in names}, slow))
+
+
+every_pair = ask(*PAIRS)
 
 metric = jit(lambda p: p.fisher("source"))
 jeffreys = jit(lambda p, q: p.relative_entropy(q) + q.relative_entropy(p))
@@ -107,7 +116,7 @@ def length(p, velocity):
 # --- laws of every family -------------------------------------------------------------------------------
 
 
-@every_pair
+@ask(*PAIRS, slow=("Gaussian", "Product"))
 def test_the_exponential_map_solves_the_geodesic_equation(name):
     p, q = PAIRS[name]
     d = p.size
@@ -128,7 +137,7 @@ def test_the_exponential_map_solves_the_geodesic_equation(name):
     close(step(p, velocity).source[0], path.y[:d, -1])
 
 
-@every_pair
+@ask(*PAIRS, slow=("Gaussian", "Gaussian on a line"))
 def test_the_distance_is_the_length_of_the_curve(name):
     """Also at constant speed, and as long as its velocity at the start."""
     p, q = PAIRS[name]
@@ -177,7 +186,8 @@ def test_between_close_members_it_is_the_relative_entropy(name):
         np.testing.assert_allclose(square, jeffreys(p, near), rtol=5 * size**2 + 1e-9)
 
 
-@pytest.mark.parametrize("name", [name for name in PAIRS if name not in ("Bernoulli", "Multinomial")])  # Categorical
+#: Bernoulli and Multinomial are as Categorical here.
+@ask(*(name for name in PAIRS if name not in ("Bernoulli", "Multinomial")), slow=("Gaussian", "Product", "Independent"))
 def test_derivatives(name):
     """½∇d² = −I(q)·log_q p, and the way there and back has the identity as its derivative, at v = 0 too."""
     p, q = PAIRS[name]
@@ -363,7 +373,7 @@ def in_standard_deviations(p, found):
     return max(np.abs(mean).max(), np.abs(covariance).max())
 
 
-@pytest.mark.parametrize("n", [3, 5])
+@pytest.mark.parametrize("n", [3, slow(5)])
 def test_gaussians_far_apart(n):
     """Means up to 10 standard deviations apart, variances up to a factor of 100 in both directions."""
     p, q = two_gaussians(n, 10.0, 10.0)
@@ -450,6 +460,7 @@ def test_too_far_is_an_error_and_not_a_number():
         logarithm_map(p, too_far)
 
 
+@pytest.mark.slow
 def test_one_core_is_enough():
     """A batched SVD of jaxlib 0.9 waits for a second thread; the one that is used here must not."""
     if not hasattr(os, "sched_setaffinity"):

@@ -7,6 +7,7 @@ import pytest
 
 from kullback.families import Bernoulli, Exponential, Gaussian, Ising
 from kullback.geometry import descend, flow, relative_entropy
+from tiers import slow
 
 
 def toy(p):
@@ -36,16 +37,19 @@ def assert_same_curve(first, second):
     assert np.max(np.abs(first[:, -1] - first[:, 0])) > 0.1  # and it goes somewhere
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["expectation", "source"])
 def test_the_natural_flow_is_the_same_curve_in_all_coordinates(coordinates):
     assert_same_curve(toy_flow("fisher", "natural"), toy_flow("fisher", coordinates))
 
 
+@pytest.mark.slow
 def test_the_natural_flow_of_gaussians_is_the_same_curve_in_all_coordinates():
     start = Gaussian([[0.5], [-1.0]], [[[0.6]], [[2.0]]])
     assert_same_curve(*(flow(climb, start, "fisher", c, until=0.5, points=20) for c in ("expectation", "source")))
 
 
+@pytest.mark.slow
 def test_the_euclidean_flow_is_another_curve_in_other_coordinates():
     natural, other = toy_flow("euclidean", "natural"), toy_flow("euclidean", "expectation")
     tracks = [np.asarray(path.coordinates("expectation")) for path in (natural, other)]
@@ -55,6 +59,7 @@ def test_the_euclidean_flow_is_another_curve_in_other_coordinates():
         assert np.max(np.abs(np.stack(there, axis=-1) - tracks[1][i])) > 0.1
 
 
+@pytest.mark.slow
 def test_the_natural_flow_of_a_linear_objective_is_straight_in_natural_coordinates():
     # F = ⟨c, η⟩ has ∇̃_θ F = c, so θ(t) = θ(0) − ct
     start = Gaussian([0.5], [[0.6]])
@@ -64,6 +69,7 @@ def test_the_natural_flow_of_a_linear_objective_is_straight_in_natural_coordinat
     np.testing.assert_allclose(path.values, jax.vmap(climb)(path.members), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_euclidean_flow_leaves_the_square_and_stops_at_its_edge():
     path = toy_flow("euclidean", "expectation")
     assert np.all(path.at_boundary)
@@ -74,11 +80,13 @@ def test_the_euclidean_flow_leaves_the_square_and_stops_at_its_edge():
     assert np.all(natural.times[:, -1] == 1.0)
 
 
+@pytest.mark.slow
 def test_the_euclidean_flow_in_natural_coordinates_slows_down_on_the_plateau():
     assert float(toy_flow("euclidean", "natural").values[-1, -1]) > 5.5
     assert float(toy_flow("fisher", "natural").values[-1, -1]) < 0
 
 
+@pytest.mark.slow
 def test_a_flow_stops_when_it_is_told_to():
     path = flow(toy, Ising([0.1, 0.2], interactions=()), until=lambda p: toy(p) < -3.9)
     assert float(path.values[-1]) < -3.9
@@ -86,6 +94,7 @@ def test_a_flow_stops_when_it_is_told_to():
     assert not bool(path.at_boundary)
 
 
+@pytest.mark.slow
 def test_a_flow_that_reaches_a_vertex_to_the_last_digit_stops_there():
     path = flow(toy, Ising([0.5, -0.5], interactions=()), until=1000.0)
     assert bool(path.at_boundary)
@@ -121,8 +130,8 @@ def test_descent_from_100_starts_ends_at_a_vertex_that_is_a_local_minimum():
     assert set(away.argmin(axis=1)) == {0, 1}  # both basins are there
 
 
-@pytest.mark.parametrize("coordinates", ["natural", "expectation", "source"])
-@pytest.mark.parametrize("metric", ["fisher", "euclidean"])
+@pytest.mark.parametrize("coordinates", [slow("natural"), "expectation", "source"])
+@pytest.mark.parametrize("metric", [slow("fisher"), "euclidean"])
 def test_descent_never_leaves_the_family_and_never_climbs(metric, coordinates):
     start = Gaussian([[3.0], [-2.0]], [[[0.5]], [[4.0]]])
     goal = Gaussian([0.2], [[0.1]])

@@ -6,11 +6,12 @@ import pytest
 from contracts.quick import quick
 from kullback.families import Dirichlet, Gaussian, Ising, Poisson, Product, VonMises
 from kullback.geometry import estimate_natural_gradient, gradient, natural_gradient
+from tiers import slow
 
 MEMBERS = [
     Gaussian([0.3, -1.0], [[1.5, 0.4], [0.4, 0.7]]),
-    Dirichlet([0.5, 2.0, 4.0]),
-    VonMises(0.4, 2.0),
+    slow(Dirichlet([0.5, 2.0, 4.0])),
+    slow(VonMises(0.4, 2.0)),
     Product([Poisson(3.0), Gaussian([0.5], [[2.0]])]),
 ]
 
@@ -46,6 +47,7 @@ def test_natural_gradient_keeps_its_digits_close_to_a_vertex():
     np.testing.assert_allclose(natural_gradient(f, p), [-2.0, 5.0], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_estimate_is_exact_when_f_is_in_the_span_of_the_statistics():
     p = Gaussian([1.0, -2.0], [[2.0, 0.3], [0.3, 0.5]])
     estimate = estimate_natural_gradient(lambda x: 3 * x[:, 0] - x[:, 1] ** 2 + x[:, 0] * x[:, 1], p, jax.random.key(0))
@@ -54,6 +56,7 @@ def test_estimate_is_exact_when_f_is_in_the_span_of_the_statistics():
     assert float(jnp.max(estimate.standard_error)) < 1e-10
 
 
+@pytest.mark.slow
 def test_estimate_has_an_honest_standard_error():
     p = Gaussian([0.5], [[0.8]])
     # E[x⁴ + cos x] under N(m, s): in closed form, so the natural gradient is by autodiff

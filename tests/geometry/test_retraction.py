@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from contracts.families import each_family
 from kullback.families import (
     REGISTRY,
     Bernoulli,
@@ -48,11 +49,10 @@ MEMBERS = [
     Product([Poisson(2.0), Categorical([0.2, 0.3, 0.5]), Gaussian([0.0], [[1.0]])]),
     Independent(Categorical([[0.2, 0.3, 0.5], [0.8, 0.1, 0.1]])),
 ]
-every_member = pytest.mark.parametrize("p", MEMBERS, ids=lambda p: type(p).__name__)
+every_member = pytest.mark.parametrize("p", each_family({type(p).__name__: p for p in MEMBERS}))
 with_geodesics = pytest.mark.parametrize(
     "p",
-    [p for p in MEMBERS if type(p) not in (Gamma, Beta, Dirichlet, VonMises, Ising)],
-    ids=lambda p: type(p).__name__,
+    each_family({type(p).__name__: p for p in MEMBERS if type(p) not in (Gamma, Beta, Dirichlet, VonMises, Ising)}),
 )
 
 move = jit(retraction)

@@ -15,6 +15,7 @@ from kullback.learning import (
     sampled_inertia_step,
 )
 from kullback.models import Mixture
+from tiers import slow
 
 START = Mixture([0.5, 0.5], Poisson([1.0, 9.0]))
 COUNTS = np.array([0, 1, 2, 1, 11, 13, 12, 0, 2, 1, 9, 14])
@@ -74,7 +75,7 @@ def mixture_and_data():
     return start, Batch(rng.normal(size=(200, 2)) + [0.5, -0.5])
 
 
-@pytest.mark.parametrize("coordinates", ["natural", "source"])
+@pytest.mark.parametrize("coordinates", [slow("natural"), "source"])
 def test_the_natural_gradient_agrees_with_online_em_to_second_order(coordinates):
     start, batch = mixture_and_data()
 
@@ -89,6 +90,7 @@ def test_the_natural_gradient_agrees_with_online_em_to_second_order(coordinates)
     assert coarse / fine == pytest.approx(100, rel=0.1)  # a tenth of the step, a hundredth of the gap
 
 
+@pytest.mark.slow
 def test_a_drawn_inertia_converges_to_the_exact_one():
     start, batch = mixture_and_data()
     exact, _, _ = online_em_step(start, batch, 0.5)

@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from marks import slow
-
 EXAMPLE = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "online_em.py"))
 
 
-@pytest.mark.parametrize("name", ["absorbing_chain", slow("kalman_filter"), slow("compound_dirichlet")])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["absorbing_chain", "kalman_filter", "compound_dirichlet"])
 def test_one_pass_lands_between_one_iteration_and_ten_and_nearer_ten(name):
     experiment = EXAMPLE[name](np.random.default_rng(0))
     by_batch, online = EXAMPLE["run"](experiment._replace(starts=experiment.starts[:3]))

@@ -12,6 +12,7 @@ from contracts.quick import quick
 from kullback.families import Batch, Extent
 from kullback.learning import combine, em, merge, online_em_step
 from kullback.models import CompoundDirichlet, Mixture
+from tiers import slow
 
 ALPHA = np.array([0.4, 1.5, 3.0])
 
@@ -66,7 +67,7 @@ def test_what_is_not_a_count_is_impossible_and_says_nothing():
     assert np.isfinite(slope.concentration).all()
 
 
-@pytest.mark.parametrize("trials", [12, 2000])
+@pytest.mark.parametrize("trials", [slow(12), 2000])
 def test_samples_have_the_moments_of_the_pair(trials):
     model = CompoundDirichlet(ALPHA, trials=trials)
 
@@ -120,6 +121,7 @@ def test_rows_that_say_nothing_leave_the_model_as_it_is(alpha):
     np.testing.assert_allclose(mean, own, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_em_climbs_to_the_maximum_of_the_likelihood():
     x = counts()
     start = CompoundDirichlet(np.ones(3))
@@ -151,6 +153,7 @@ def test_online_em_stays_at_the_truth():
     np.testing.assert_allclose(moved.concentration, ALPHA, rtol=0.1)
 
 
+@pytest.mark.slow
 def test_combining_is_the_dirichlet_between():
     a, b = CompoundDirichlet(ALPHA), CompoundDirichlet(ALPHA[::-1].copy())
     np.testing.assert_allclose(combine([a, a]).concentration, ALPHA, rtol=1e-10)
@@ -159,6 +162,7 @@ def test_combining_is_the_dirichlet_between():
     np.testing.assert_allclose(between.hidden.expectation, expected, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_long_batches_go_block_by_block():
     x = counts(rows=5000)
 
@@ -183,6 +187,7 @@ def test_missing_rows_are_drawn():
     np.testing.assert_array_equal(drawn[1].sum(axis=-1), 7)
 
 
+@pytest.mark.slow
 def test_a_mixture_tells_topics_apart():
     alpha = np.array([[6.0, 1.0, 0.5], [0.5, 1.0, 6.0]])
     x = np.concatenate([counts(0, alpha=alpha[0]), counts(1, alpha=alpha[1])])

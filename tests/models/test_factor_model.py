@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from contracts.models import factor_analysis, probabilistic_pca
+from contracts.models import each_model, factor_analysis, probabilistic_pca
 from contracts.quick import quick
 from kullback.families import Batch, Extent
 from kullback.geometry import relative_entropy
@@ -18,7 +18,7 @@ MAKERS = {"FactorAnalysis": factor_analysis, "ProbabilisticPCA": probabilistic_p
 N, Q, ROWS = 4, 2, 40
 
 
-@pytest.fixture(params=MAKERS, scope="module")
+@pytest.fixture(params=each_model(MAKERS), scope="module")
 def make(request):
     return MAKERS[request.param]
 

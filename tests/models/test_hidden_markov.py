@@ -148,6 +148,7 @@ def test_padding_is_not_looked_at_and_weights_multiply():
     assert_same(heavy[2], quick(lambda s: s.scale(2.0))(plain[2]))
 
 
+@pytest.mark.slow
 def test_missing_rows_and_entries_are_marginalized():
     observed = np.ones((T, 2), bool)
     observed[2], observed[4, 0] = False, False
@@ -216,6 +217,7 @@ def test_long_batches_are_swept_block_by_block():
         assert float(quickly[0].mass) == 2 * 4801
 
 
+@pytest.mark.slow
 def test_a_million_steps():
     rows = 1_000_000
     rng = np.random.default_rng(0)

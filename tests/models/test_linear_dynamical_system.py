@@ -137,6 +137,7 @@ def test_padding_is_not_looked_at():
     np.testing.assert_allclose(carried.mean, given[1].mean[here], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_gradient_of_the_likelihood_is_that_of_the_cross_entropy():
     """Fisher's identity: ∇ log p(v) = E[∇ log p(h, v) | v]."""
     model, values, observed, inputs, weight = case(2, True)

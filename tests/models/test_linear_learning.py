@@ -15,6 +15,7 @@ from kullback.learning import combine, em, em_step, online_em_step
 from kullback.models import LinearDynamicalSystem, subspace_start
 from kullback.models._linear_dynamical_system import PARAMETERS
 from models.dense_sequences import dense, random_system
+from tiers import slow
 
 ROWS = 40
 LENGTHS = (25, 1, 14)
@@ -63,6 +64,7 @@ def test_em_is_that_of_pykalman():
         np.testing.assert_allclose(getattr(model, own), getattr(peer, name), rtol=1e-6, atol=1e-8, err_msg=name)
 
 
+@pytest.mark.slow
 def test_em_never_lowers_the_likelihood_with_gaps_and_inputs():
     rng = np.random.default_rng(1)
     truth, start = (random_system(rng, m=1, offset=True) for _ in range(2))
@@ -101,7 +103,7 @@ def test_pieces_with_a_carry_filter_like_the_whole():
 
 @pytest.mark.parametrize(
     "fixed",
-    [(), ("observation", "transition_noise"), ("offset", "input_transition", "initial_mean")],
+    [slow(()), ("observation", "transition_noise"), ("offset", "input_transition", "initial_mean")],
 )
 def test_no_parameter_that_is_free_can_come_nearer(fixed):
     """The gradient of the cross-entropy is 0 in all that is free; what is fixed stays."""
@@ -128,6 +130,7 @@ def test_inputs_that_never_come_leave_their_matrices_as_they_are():
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(new))
 
 
+@pytest.mark.slow
 def test_combination_is_the_formula():
     """A = (Σ α A S)(Σ α S)⁻¹ and so on, with U₁ = V + ππᵀ, U_{t+1} = Q + A U_t Aᵀ and S the sum of them."""
     rng, length, alpha = np.random.default_rng(6), 5, (0.3, 0.7)
@@ -158,6 +161,7 @@ def test_combination_is_the_formula():
         np.testing.assert_allclose(getattr(found, name), expected, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
+@pytest.mark.slow
 def test_copies_in_other_bases_combine_to_the_same_observables():
     rng = np.random.default_rng(7)
     model = random_system(rng, offset=True)
@@ -258,6 +262,7 @@ def both(model, batch):
     return model.maximize(statistics), carry, statistics.log_likelihood
 
 
+@pytest.mark.slow
 def test_32_bits_stay_32_bits():
     model = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), random_system(np.random.default_rng(12)))
     values = np.random.default_rng(0).normal(size=(300, 3)).astype(np.float32)

@@ -52,13 +52,15 @@ def slow_system(model):
     return type(model)(0.9999 * np.eye(2), model.observation, 1e-8 * np.eye(2), *rest)
 
 
-@pytest.mark.parametrize(("n", "continues"), [(3, False), pytest.param(1, True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "continues"), [(3, False), (1, True)])
 def test_both_ways_give_the_same(n, continues):
     model, carry = random_system(np.random.default_rng(n), n=n), CARRY if continues else None
     for system, ahead in ((model, False), (model, True), (slow_system(model), False)):
         assert_same(*(ask(system, batch_of(n, continues, ahead, general), carry) for general in (False, True)))
 
 
+@pytest.mark.slow
 def test_both_ways_filter_the_same():
     model = random_system(np.random.default_rng(2))
     for system in (model, slow_system(model)):

@@ -8,6 +8,7 @@ from contracts.quick import quick
 from kullback.families import Batch, Categorical, Gaussian, Poisson
 from kullback.learning import em_step
 from kullback.models import Mixture
+from tiers import slow_among
 
 
 def plain_em(X, weight, weights, means, covariances, width):
@@ -39,7 +40,7 @@ def test_a_step_of_em_is_the_textbook_one():
     assert float(report.value) == pytest.approx(expected[3], rel=1e-12)
 
 
-@pytest.mark.parametrize("name", MIXTURES)
+@pytest.mark.parametrize("name", slow_among(MIXTURES, "Mixture of CompoundDirichlet"))
 def test_the_posterior_is_bayes_rule_for_each_label(name):
     model = MIXTURES[name][1](np.random.default_rng(7))
     batch = Batch(quick(lambda m, key: m.sample(key, (50,)))(model, jax.random.key(0)))

@@ -70,6 +70,7 @@ def test_clusters_far_apart_keep_their_digits():
         np.testing.assert_allclose(found.components.covariance[k], np.cov(part.T, bias=True), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [False, True])
 def test_blocks_and_padding_change_nothing(missing):
     rows = 5000 if missing else 9000
@@ -129,6 +130,7 @@ def test_em_raises_the_free_energy(temperature):
     assert float(step(model, Batch(X))[1].log_likelihood) == pytest.approx(value.sum(), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_shared_covariances_are_the_best_ones():
     X = load_iris().data
     model = Mixture(

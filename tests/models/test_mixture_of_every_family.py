@@ -4,13 +4,13 @@ import jax
 import numpy as np
 import pytest
 
-from contracts.families import CASES
+from contracts.families import CASES, each_family
 from contracts.quick import quick
 from kullback.families import Batch
 from kullback.models import Mixture
 
 
-@pytest.mark.parametrize("name", CASES, ids=str)
+@pytest.mark.parametrize("name", each_family())
 def test_em_never_lowers_the_likelihood(name):
     rng = np.random.default_rng(3)
     members = CASES[name].moderate(rng, (4,))

@@ -15,6 +15,7 @@ def gaussians(means, widths=1.0, weights=None):
     return Mixture(np.full(k, 1 / k) if weights is None else weights, Gaussian(means, np.full((k, 1, 1), widths)))
 
 
+@pytest.mark.slow
 def test_the_united_mixture_is_the_average_of_the_densities():
     a, b = gaussians([0.0, 5.0]), gaussians([1.0, 9.0], 2.0)
     x = Batch(np.linspace(-3, 12, 20)[:, None])
@@ -30,6 +31,7 @@ def test_copies_reduce_to_the_original():
     np.testing.assert_allclose(found.components.covariance, a.components.covariance, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_reduction_keeps_the_moments_and_falls_in_divergence():
     rng = np.random.default_rng(0)
     many = Mixture(rng.dirichlet(np.ones(8)), Gaussian(5 * rng.normal(size=(8, 2)), np.tile(np.eye(2), (8, 1, 1))))
@@ -59,6 +61,7 @@ def test_what_agrees_is_averaged_and_what_does_not_is_left_out():
     np.testing.assert_allclose(np.sort(np.ravel(found.components.mean))[:2], [0.1, 5.1], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_bound_lies_between_marginal_and_joint():
     rng = np.random.default_rng(1)
     for seed in range(3):

@@ -8,6 +8,7 @@ import sklearn.mixture
 
 import kullback
 from peers.galleries import HIDDEN_MARKOV, MIXTURES, density
+from tiers import slow
 
 hmm = pytest.importorskip("hmmlearn.hmm")
 
@@ -44,7 +45,7 @@ def same(one, other, **tolerance):
             pytest.param(script, sklearn.mixture, marks=() if script is density else pytest.mark.slow)
             for script in MIXTURES
         ),
-        *(pytest.param(script, hmm, marks=pytest.mark.slow) for script in HIDDEN_MARKOV),
+        *(slow(script, hmm) for script in HIDDEN_MARKOV),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )

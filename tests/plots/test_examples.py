@@ -1,4 +1,6 @@
+import os
 import runpy
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -7,14 +9,24 @@ import jax
 import matplotlib as mpl
 import pytest
 
+from tiers import slow_among
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
-#: These compute for longer than a test should take. `combine`, clusters and online EM have tests of their own.
-SLOW = {"cluster.py", "four_machines.py", "online_em.py", "spin_glass.py"}
-
-
 #: This one writes a page.
 DEMO = "three_sites.py"
+#: `make test` runs these.
+QUICK = {"natural_gradient_flows.py", "relative_entropy_balls.py"}
+#: These compute for long, or start processes: they run as a user runs them, in a process of their own.
+LONG = {"cluster.py", "four_machines.py", "online_em.py", "spin_glass.py"}
+
+
+def check_pictures(script, folder, said):
+    """Look at the pictures of an example, and at what it says of them."""
+    png, svg = folder / script.replace(".py", ".png"), folder / script.replace(".py", ".svg")
+    assert png.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert ET.parse(svg).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+    assert str(png) in said.splitlines()[-1]
 
 
 @pytest.mark.slow
@@ -28,16 +40,26 @@ def test_the_demo_prints_likelihoods_and_writes_a_page(tmp_path, monkeypatch, ca
     assert (tmp_path / "three_sites.html").read_text(encoding="utf-8").count("<svg") > 3
 
 
-@pytest.mark.parametrize("script", [script for script in SCRIPTS if script not in {*SLOW, DEMO}])
+SHORT = [script for script in SCRIPTS if script not in {*LONG, DEMO}]
+
+
+@pytest.mark.parametrize("script", slow_among(SHORT, *set(SHORT) - QUICK))
 def test_writes_its_picture_and_says_where(script, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [script, str(tmp_path)])
     settings, bits = dict(mpl.rcParams), jax.config.jax_enable_x64
     runpy.run_path(str(EXAMPLES / script), run_name="__main__")
-    png, svg = tmp_path / script.replace(".py", ".png"), tmp_path / script.replace(".py", ".svg")
-    assert png.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    assert ET.parse(svg).getroot().tag == "{http://www.w3.org/2000/svg}svg"
-    assert str(png) in capsys.readouterr().out.splitlines()[-1]
+    check_pictures(script, tmp_path, capsys.readouterr().out)
     assert (dict(mpl.rcParams), jax.config.jax_enable_x64) == (settings, bits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", sorted(LONG))
+def test_a_long_one_writes_its_picture_and_says_where(script, tmp_path):
+    settings = {name: value for name, value in os.environ.items() if name not in ("XLA_FLAGS", "JAX_ENABLE_X64")}
+    command = [sys.executable, str(EXAMPLES / script), str(tmp_path)]
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, timeout=1200, check=False)
+    assert done.returncode == 0, done.stderr
+    check_pictures(script, tmp_path, done.stdout)
 
 
 def test_the_readme_lists_every_script():

@@ -14,6 +14,7 @@ from matplotlib.quiver import Quiver
 from kullback.families import Gaussian, Ising, Poisson
 from kullback.geometry import Track, relative_entropy
 from kullback.plots import COLORS, panels, plot_balls, plot_flow, plot_levels, save
+from tiers import slow
 
 TIMES = 60
 
@@ -142,7 +143,7 @@ class TestLevels:
 
 
 class TestBalls:
-    @pytest.mark.parametrize("radius", [1e-4, 0.02, 5.0])
+    @pytest.mark.parametrize("radius", [slow(1e-4), 0.02, 5.0])
     def test_lines_are_at_the_radius(self, radius):
         mean, deviation = np.array([-1.0, 0.0, 30.0]), np.array([0.1, 1.0, 7.0])
         axes = plot_balls(Gaussian(mean[:, None], deviation[:, None, None] ** 2), radius)

@@ -11,6 +11,7 @@ import pytest
 import kullback
 from kullback.report import write_report
 from report.reports import blobs, fitted
+from tiers import slow
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = (
@@ -56,7 +57,7 @@ def light(color):
     return np.mean([int(part) for part in re.findall(r"\d+", color)[:3]]) / 255
 
 
-@pytest.mark.parametrize("kind", ["GaussianMixture", "GaussianHMM", "LinearDynamicalSystem"])
+@pytest.mark.parametrize("kind", ["GaussianMixture", slow("GaussianHMM"), slow("LinearDynamicalSystem")])
 def test_every_figure_is_visible_and_the_console_is_silent(kind, tmp_path):
     estimator, X = fitted(kind)
     before = None

@@ -19,6 +19,7 @@ from kullback.families import (
 )
 from kullback.report._columns import columns_of
 from report.reports import BITS, COUNTS, SYMBOLS
+from tiers import slow_among
 
 TWO = np.array([[2.0, 3.0], [5.0, 1.5]])
 COMPONENTS = {
@@ -39,7 +40,7 @@ COMPONENTS = {
 DRAWS = 4000
 
 
-@pytest.mark.parametrize("name", COMPONENTS)
+@pytest.mark.parametrize("name", slow_among(COMPONENTS, "angles", "compound", "dirichlet", "ising", "multinomial"))
 def test_densities_are_those_of_what_is_drawn(name):
     components = COMPONENTS[name]
     drawn = np.asarray(components.sample(jax.random.key(0), (DRAWS,)), dtype=float)  # (draws, components, columns)

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import kullback
+from contracts.estimators import each_estimator
 from kullback import models
 from kullback.families import DiagonalGaussian, Gaussian
 from kullback.report import write_report
@@ -16,6 +17,7 @@ from kullback.report._parts import table
 from kullback.report._rows import least_likely
 from kullback.report._subject import Subject
 from report.reports import CHAIN, MAKE, Page, blobs, fitted, series
+from tiers import slow
 
 #: What each kind shows with data, besides marginals.
 FIGURES = {
@@ -57,7 +59,7 @@ def check_page(page, text):
     assert not re.search(r"\bnan\b|\binf\b", text)
 
 
-@pytest.mark.parametrize("kind", MAKE)
+@pytest.mark.parametrize("kind", each_estimator(MAKE.keys(), slow=("Mixture", "GaussianHMM", "LinearDynamicalSystem")))
 def test_every_kind_has_a_page(kind, tmp_path):
     estimator, X = fitted(kind)
     page, text = read(write_report(estimator, tmp_path / "page.html", X))
@@ -73,7 +75,7 @@ def test_every_kind_has_a_page(kind, tmp_path):
         assert told == pytest.approx(estimator.score(X) / len(X), rel=1e-3)
 
 
-@pytest.mark.parametrize("kind", ["CompoundDirichlet", "GaussianHMM", "LinearDynamicalSystem"])
+@pytest.mark.parametrize("kind", ["CompoundDirichlet", slow("GaussianHMM"), "LinearDynamicalSystem"])
 def test_a_page_needs_no_data(kind, tmp_path):
     page, text = read(write_report(fitted(kind)[0], tmp_path / "page.html"))
     check_page(page, text)
@@ -81,6 +83,7 @@ def test_a_page_needs_no_data(kind, tmp_path):
     assert not {"least-likely", "timeline", "forecast", "responsibilities"} & set(page.ids)
 
 
+@pytest.mark.slow
 def test_names_of_columns_and_title_are_escaped(tmp_path):
     names = ["<script>alert(1)</script>", "a\"b'&amp;", "$\\frac{1}{2", "多\x00\n"]
     X = pd.DataFrame(blobs(columns=4), columns=names)
@@ -95,6 +98,7 @@ def test_names_of_columns_and_title_are_escaped(tmp_path):
     assert "$\\frac{1}{2" in page.text["strong"]
 
 
+@pytest.mark.slow
 def test_head_tells_what_was_learned_from_how_much(tmp_path):
     X = pd.DataFrame(blobs(), columns=["a", "b"])
     estimator = kullback.GaussianMixture(2, random_state=0).fit(X)
@@ -125,6 +129,7 @@ def test_least_likely_rows_are_those_with_the_lowest_score():
     assert found[0] == 17
 
 
+@pytest.mark.slow
 def test_combination_shows_before_and_after(tmp_path):
     sites = [blobs(seed=seed) for seed in range(2)]
     before = [kullback.GaussianMixture(2, random_state=0).fit(X) for X in sites]
@@ -142,6 +147,7 @@ def test_combination_shows_before_and_after(tmp_path):
         write_report(after, tmp_path / "page.html", before=[fitted("GaussianHMM")[0]])
 
 
+@pytest.mark.slow
 def test_components_have_the_color_of_what_they_went_into(tmp_path):
     means = np.array([[-4.0, 0.0], [4.0, 0.0], [0.0, 9.0]])
 
@@ -169,6 +175,7 @@ def test_combination_without_ellipses_shows_marginals(tmp_path):
     assert {"combination-table", "combination-0", "combination-1"} <= set(page.ids)
 
 
+@pytest.mark.slow
 def test_long_and_wide_tables_are_shown_in_part_and_the_page_says_so(tmp_path):
     X = np.random.default_rng(0).normal(size=(2500, 13))
     components = DiagonalGaussian(np.zeros((1, 13)), np.ones((1, 13)))
@@ -192,6 +199,7 @@ def driven():
     return fit(X, lengths=[50, 70], inputs=inputs), X, inputs
 
 
+@pytest.mark.slow
 def test_a_system_with_inputs_says_what_it_cannot_show(tmp_path):
     system, X, inputs = driven()
     page, text = read(write_report(system, tmp_path / "page.html", X))
@@ -241,6 +249,7 @@ def test_sequences_are_told_apart(tmp_path):
     assert all(cells[1] == str(int(int(cells[0]) >= 30)) for cells in least.rows)
 
 
+@pytest.mark.slow
 def test_a_stream_has_a_curve_of_its_own(tmp_path):
     stream = kullback.GaussianMixture(2, random_state=0).fit_stream(np.array_split(blobs(), 4))
     page, text = read(write_report(stream, tmp_path / "page.html", before=[stream, stream]))

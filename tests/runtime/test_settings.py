@@ -12,6 +12,7 @@ import pytest
 
 from kullback import GaussianMixture, PoissonMixture
 from kullback.runtime import computing
+from tiers import slow, slow_among
 
 X = np.random.default_rng(0).normal(size=(40, 2)) + np.repeat([[0.0, 0.0], [6.0, 3.0]], 20, axis=0)
 COUNTS = np.arange(40.0).reshape(20, 2) % 7
@@ -54,7 +55,7 @@ def expected():
 
 
 @pytest.mark.filterwarnings("ignore:Best performing")
-@pytest.mark.parametrize("name", [pytest.param(s, marks=pytest.mark.slow if s == "device" else ()) for s in SETTINGS])
+@pytest.mark.parametrize("name", slow_among(SETTINGS, "device"))
 def test_a_fit_is_the_same_under_any_setting(name, expected):
     with SETTINGS[name]():
         found = means()
@@ -141,7 +142,7 @@ print("ended with", os.waitpid(child, 0)[1])
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.parametrize(
     ("before", "said"),
-    [("used", "start processes with 'spawn'"), pytest.param("unused", "fitted", marks=pytest.mark.slow)],
+    [("used", "start processes with 'spawn'"), slow("unused", "fitted")],
 )
 def test_a_fork_after_a_computation_says_so_and_does_not_hang(before, said):
     done = subprocess.run(

@@ -8,6 +8,7 @@ import pytest
 import kullback
 from kullback import minimize_binary
 from kullback.families import Ising
+from tiers import slow
 
 RING = [(i, (i + 1) % 10) for i in range(10)]
 
@@ -29,7 +30,7 @@ def ring(x):
     return float(sum(x[i] * x[j] for i, j in RING) + 0.3 * x[0] - 0.1 * x[4])
 
 
-@pytest.mark.parametrize("interactions", ["none", "all", pytest.param("auto", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("interactions", ["none", "all", slow("auto")])
 def test_the_minimum_of_ten_spins_is_found(interactions):
     for seed in range(2):
         energy, least = complete(seed)

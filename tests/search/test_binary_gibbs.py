@@ -39,6 +39,7 @@ def test_groups_hold_spins_that_do_not_interact():
         assert not any(set(pair) <= set(group.tolist()) for pair in pairs.tolist())
 
 
+@pytest.mark.slow
 def test_a_large_field_is_sampled():
     biases = np.linspace(-1, 1, 30)
     biases[:2] = 0

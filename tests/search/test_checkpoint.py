@@ -51,6 +51,7 @@ def test_an_interrupted_run_goes_on_bit_for_bit(tmp_path, options):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_done_is_read_again_and_may_get_a_larger_budget(tmp_path):
     path = tmp_path / "run.safetensors"
     done = minimize(rastrigin, START, checkpoint=path, **COMMON)

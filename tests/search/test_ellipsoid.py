@@ -5,6 +5,7 @@ import pytest
 
 from kullback.search import CMA, CrossEntropy, Exponential, NaturalGradient
 from search.helpers import best_values, rotated_ellipsoid
+from tiers import slow
 
 START = np.ones(10)
 
@@ -20,10 +21,7 @@ FULL = {
 
 @pytest.mark.parametrize(
     "name",
-    [
-        name if evaluations < 20_000 else pytest.param(name, marks=pytest.mark.slow)
-        for name, (_, evaluations) in FULL.items()
-    ],
+    [name if evaluations < 20_000 else slow(name) for name, (_, evaluations) in FULL.items()],
 )
 def test_rotated_ellipsoid(name):
     search, evaluations = FULL[name]

@@ -7,9 +7,10 @@ from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.search import Exponential
 from kullback.search._ranking import positive_weights
 from kullback.search._root import RootState
+from tiers import slow
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal", pytest.param("spherical", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("covariance", ["full", "diagonal", slow("spherical")])
 def test_a_short_step_is_the_natural_gradient_by_autodiff(covariance):
     # of Σ uᵢ log p(xᵢ) in source coordinates, divided by the Fisher matrix of the family
     rng = np.random.default_rng(0)

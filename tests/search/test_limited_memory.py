@@ -8,6 +8,7 @@ from kullback.search._limited_memory import factors, shrunk, stretched
 from search.helpers import best_values, rosenbrock, rotated_ellipsoid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 60])  # fewer coordinates than directions, and more
 def test_the_short_form_is_the_product_of_the_factors(n):
     search = LimitedMemoryCMA(np.zeros(n), np.linspace(0.5, 2.0, n))
@@ -40,6 +41,7 @@ def test_it_beats_a_diagonal_covariance_where_coordinates_depend_on_each_other(f
     assert mine < 0.5 * diagonal
 
 
+@pytest.mark.slow
 def test_a_thousand_coordinates():
     search = LimitedMemoryCMA(np.ones(1000), 0.3)
     best = best_values(search, lambda x: jnp.sum(x**2, axis=-1), 1500)[0]

@@ -11,7 +11,7 @@ from scipy.optimize import OptimizeResult
 from kullback import minimize
 from kullback.search import CMA, METHODS, NaturalGradient
 from kullback.search._auto import chosen_method
-from marks import slow
+from tiers import slow_among
 
 
 def sphere(x):
@@ -72,7 +72,7 @@ def test_runs_do_not_change_under_increasing_transforms_of_f():
     np.testing.assert_array_equal(a.x, b.x)
 
 
-@pytest.mark.parametrize("name", [name if name in ("snes", "natural-gradient") else slow(name) for name in METHODS])
+@pytest.mark.parametrize("name", slow_among(METHODS, *METHODS.keys() - {"snes", "natural-gradient"}))
 def test_methods_by_name(name):
     result = minimize(sphere, [1.0, -0.5], method=name, target=1e-4, budget=4000)
     assert result.success, result.message

@@ -8,6 +8,7 @@ from kullback.geometry import flow, natural_gradient
 from kullback.search import NaturalGradient
 from kullback.search._natural_steps import _fisher, slopes
 from search.helpers import best_values, rosenbrock
+from tiers import slow
 
 CHAIN = [(0, 1), (1, 2)]
 CURVATURE = np.array([[2.0, 0.6, 0.0], [0.6, 1.0, -0.4], [0.0, -0.4, 3.0]])  # 0 and 2 do not interact
@@ -91,6 +92,7 @@ def test_interactions_that_are_left_out_stay_zero():
     assert np.abs(correlation[[0, 1, 2], [1, 2, 3]]).max() > 0.1
 
 
+@pytest.mark.slow
 def test_a_chain_takes_fewer_evaluations_where_f_is_one():
     chain = NaturalGradient(np.zeros(10), 0.3, interactions=[(i, i + 1) for i in range(9)])
     assert chain.population < 0.5 * NaturalGradient(np.zeros(10), 0.3).population
@@ -112,7 +114,7 @@ def test_slopes_from_few_points_use_the_fisher_matrix():
     np.testing.assert_allclose([*np.diagonal(square), square[0, 1], square[1, 2], square[0, 2]], [*by_hand[3:], 0.0])
 
 
-@pytest.mark.parametrize("options", [{}, {"interactions": CHAIN}, {"coordinates": "expectation"}], ids=str)
+@pytest.mark.parametrize("options", [{}, slow({"interactions": CHAIN}), {"coordinates": "expectation"}], ids=str)
 def test_no_step_leaves_the_domain(options):
     # a function that falls without end in all directions asks for a precision below zero
     search = NaturalGradient(np.zeros(3), 1.0, utility="values", rate=1e6, **options)

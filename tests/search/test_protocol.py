@@ -9,20 +9,26 @@ import pytest
 
 from kullback.families import ExponentialFamily
 from kullback.search import METHODS
+from tiers import each_member, slow
 
 START = np.array([1.0, -0.5, 2.0])
 GENERATIONS = 25
 
 
-def asked_of(*often):
-    """Ask all methods; `make test` asks those that are named, and the others are made of the same parts."""
-    names = [name if name in often else pytest.param(name, marks=pytest.mark.slow) for name in METHODS]
-    return pytest.mark.parametrize("name", names)
-
+#: Methods that are made of the same parts as others.
+LIKE = {
+    "xnes": "cma",
+    "snes": "cma",
+    "spherical": "cma",
+    "expectation-gradient": "natural-gradient",
+    "cross-entropy": "cma",
+    "diagonal-cross-entropy": "cma",
+}
+NAMES = {name: name for name in METHODS}
 
 #: What the one compiled run answers, and what needs more to be compiled.
-each = asked_of("cma", "natural-gradient", "limited-memory")
-each_for_long = asked_of("cma")
+each = pytest.mark.parametrize("name", each_member("methods", NAMES, LIKE))
+each_for_long = pytest.mark.parametrize("name", each_member("methods", NAMES, LIKE, slow=NAMES.keys() - {"cma"}))
 
 
 def sphere(points):
@@ -134,7 +140,7 @@ def test_many_runs_at_once_are_the_runs_one_by_one(name):
 
 
 @each
-@pytest.mark.parametrize("dtype", [pytest.param(np.float32, marks=pytest.mark.slow), np.float64])
+@pytest.mark.parametrize("dtype", [slow(np.float32), np.float64])
 def test_a_run_finds_the_minimum_in_the_dtype_of_the_mean(name, dtype):
     state, points = run(name, made(name, START.astype(dtype)), repeat=6)
     floats = [leaf for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.floating)]

@@ -5,7 +5,7 @@ import pytest
 
 from kullback import minimize, minimize_binary
 from kullback.search._restarts import Run, checked_restarts, doubled, next_plan
-from marks import slow
+from tiers import slow
 
 
 def rastrigin(x):

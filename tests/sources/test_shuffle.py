@@ -10,6 +10,7 @@ import pytest
 
 from kullback.sources import open_source
 from sources.writing import WRITERS
+from tiers import slow
 
 
 def numbered(count):
@@ -44,7 +45,7 @@ def test_a_reservoir_that_holds_everything_makes_all_orders_alike():
     assert np.sum((counts - 100) ** 2 / 100) < 26  # 9 degrees of freedom: one set of seeds in 500 is above
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl.gz"])
+@pytest.mark.parametrize("suffix", [slow("csv"), "parquet", "jsonl.gz"])
 def test_resume_is_exact_everywhere(tmp_path, suffix):
     X = np.random.default_rng(0).normal(size=(263, 3))
     for number in range(3):

@@ -15,6 +15,7 @@ import pytest
 
 from kullback.sources import open_source
 from sources.writing import WRITERS, csv_bytes, jsonl_bytes, rows
+from tiers import slow
 
 X = rows()
 
@@ -23,6 +24,7 @@ def readers():
     return [thread for thread in threading.enumerate() if thread.name == "kullback-reader"]
 
 
+@pytest.mark.slow
 def test_no_thread_is_left(tmp_path):
     WRITERS["parquet"](tmp_path / "x.parquet", X)
     source = open_source(tmp_path / "x.parquet", batch_rows=10)
@@ -204,7 +206,14 @@ print(most(2000) - most(200))
 """
 
 
-@pytest.mark.parametrize(("kind", "limit"), [("0", 20_000), ("2000", 60_000), ("text", 20_000)])
+@pytest.mark.parametrize(
+    ("kind", "limit"),
+    [
+        ("0", 20_000),
+        slow("2000", 60_000),
+        slow("text", 20_000),
+    ],
+)
 def test_memory_does_not_grow(kind, limit):
     # A shuffle keeps marks back to the oldest row that waits, and a longer run meets an older one: 17 kB more for ten
     # times the batches. Marks of all of them would be 600 kB, their rows 5 MB.

@@ -1,0 +1,84 @@
+"""Errors in families that are like others, each as a piece of text and what to write in its place."""
+
+from typing import NamedTuple
+
+_EXPECTATION = '    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:\n        return '
+_SOURCE = '    def _fisher_source(self) -> Float[Array, "*batch d d"]:\n        return '
+
+
+class Mutant(NamedTuple):
+    """A family, the law that it breaks, the file of the library, what is there, and what to write in its place."""
+
+    family: str
+    law: str
+    file: str
+    here: str
+    instead: str
+
+
+MUTANTS = [
+    Mutant(
+        "Bernoulli",
+        "fisher expectation",
+        "families/_bernoulli.py",
+        f"{_EXPECTATION}self._fisher_source()",
+        f"{_EXPECTATION}2 * self._fisher_source()",
+    ),
+    Mutant(
+        "Dirichlet",
+        "fisher source",
+        "families/_dirichlet.py",
+        f"{_SOURCE}self._fisher_natural()",
+        f"{_SOURCE}2 * self._fisher_natural()",
+    ),
+    Mutant(
+        "Exponential",
+        "relative entropy",
+        "families/_exponential.py",
+        "ratio_excess(other.rate, self.rate)",
+        "ratio_excess(self.rate, other.rate)",
+    ),
+    Mutant(
+        "VonMises",
+        "entropy",
+        "families/_von_mises.py",
+        "+ kappa * (1 - bessel_ratio(kappa))",
+        "- kappa * (1 - bessel_ratio(kappa))",
+    ),
+    Mutant(
+        "Beta",
+        "fisher natural",
+        "families/_beta.py",
+        'self._dirichlet.fisher("natural")',
+        'self._dirichlet.fisher("expectation")',
+    ),
+    Mutant(
+        "Poisson",
+        "sample",
+        "families/_poisson.py",
+        "jax.random.poisson(key, self.rate,",
+        "jax.random.poisson(key, 1.3 * jnp.asarray(self.rate),",
+    ),
+    Mutant(
+        "Multinomial",
+        "cross_entropy",
+        "families/_multinomial.py",
+        "return self.trials * self._one.cross_entropy(statistics)",
+        "return self._one.cross_entropy(statistics)",
+    ),
+    Mutant(
+        "SphericalGaussian",
+        "maximize",
+        "families/_spherical_gaussian.py",
+        "self, (statistics.mean, statistics.spread))",
+        "self, (statistics.mean, 1.01 * statistics.spread))",
+    ),
+    Mutant(
+        "DiagonalGaussian",
+        "fisher expectation",
+        "families/_diagonal_gaussian.py",
+        "-mean * square, 0.5 * square)",
+        "mean * square, 0.5 * square)",
+    ),
+    Mutant("Ising", "fisher natural", "families/_ising.py", "away = t - mean", "away = t"),
+]
