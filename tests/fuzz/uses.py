@@ -24,8 +24,8 @@ from kullback.cli._group import _sentence
 
 #: Characters of a line: what the command allows itself, for names of files and columns may be long, and its name.
 LONGEST = 1010
-#: Bytes that this process may need for a file besides those of the file, and how many for each of those.
-MEMORY, TIMES = 400 << 20, 40
+#: Bytes that this process may need for any file, and for each byte of it: pyarrow takes some kilobytes for a column.
+MEMORY, TIMES = 400 << 20, 1000
 #: Seconds until a pipe that is opened once more gets its end.
 PATIENCE = 20.0
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kullback._limits import MOST_CATEGORIES
 from kullback.estimators._columns import Shape
 from kullback.estimators._learning_curve import check_curve
 from kullback.estimators._sound import check_magnitude
@@ -184,8 +185,8 @@ def _check_categories(estimator: Any, shape: dict[str, Any]) -> None:
     if found.shape != most.shape or ((found > most) | ((found < 2) & (most > 0))).any():
         raise ValueError("n_categories_ is not the numbers of categories that the model has in its columns.")
     known = Shape(len(most), most, 0).knowing(getattr(estimator, "n_categories", None))
-    if (known.categories > most).any():
-        raise ValueError(f"n_categories is {estimator.n_categories!r}, and the model has {most.max()} at most.")
+    if (known.categories > np.maximum(most, MOST_CATEGORIES)).any():
+        raise ValueError(f"n_categories is {estimator.n_categories!r}, and a column has {MOST_CATEGORIES:,} at most.")
 
 
 def _check_names(estimator: Any, columns: int) -> None:

@@ -37,10 +37,15 @@ class Only(Learner[ModelT, Any, Any, Any]):
         moved, settled, info = self.learner.move(model, state, message, clock)
         return eqx.tree_at(self.where, model, self.where(moved)), settled, info
 
+    def result(self, model: ModelT, state: Any) -> ModelT:
+        """Return the model with the part that the other learner shows."""
+        shown: ModelT = eqx.tree_at(self.where, model, self.where(self.learner.result(model, state)))
+        return shown
+
     def at(self, step: int, points: float) -> tuple[Self, int | None]:
         """Ask the other learner."""
         learner, most = self.learner.at(step, points)
-        return eqx.tree_at(lambda only: only.learner, self, learner), most
+        return type(self)(learner, self.where), most
 
 
 class Alternate(Learner[ModelT, Any, Any, Any]):
@@ -98,6 +103,12 @@ class Alternate(Learner[ModelT, Any, Any, Any]):
         other, agreed, report = self.second.move(model, state[1], message[1], clock)
         states = choose(turn, settled, state[0]), choose(turn, state[1], agreed)
         return choose(turn, one, other), states, StepInfo(*choose(turn, tuple(info)[:2], tuple(report)[:2]))
+
+    def at(self, step: int, points: float) -> tuple[Self, int | None]:
+        """Ask both learners, and take the smaller number of steps."""
+        (first, few), (second, many) = self.first.at(step, points), self.second.at(step, points)
+        limits = [most for most in (few, many) if most is not None]
+        return type(self)(first, second, self.turns), min(limits) if limits else None
 
 
 def _arrays(tree: Any) -> Any:

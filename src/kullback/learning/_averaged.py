@@ -3,9 +3,11 @@
 from typing import Any, NamedTuple, Self, TypeVar
 
 import equinox as eqx
+import jax
+import numpy as np
 
 from kullback.families import Batch, ClosedFormModel, Extent
-from kullback.learning._learner import Clock, Gathered, Learner, Start, StepInfo
+from kullback.learning._learner import Clock, Gathered, Learner, Start, StepInfo, choose
 
 Model = TypeVar("Model", bound=ClosedFormModel)
 
@@ -13,12 +15,19 @@ Model = TypeVar("Model", bound=ClosedFormModel)
 class Seen(eqx.Module):
     """How much data there was, without its values: of several sets, how the first of them follows in time."""
 
-    mass: Any
     extent: Extent
 
+    @property
+    def mass(self) -> Any:
+        """The mass of the points."""
+        return self.extent.mass
+
     def merge(self, other: Self) -> Self:
-        """Return the first of both that has any data, with the mass of both."""
-        return type(self)(self.mass + other.mass, self.extent)
+        """Return as much data as both; where rows follow each other, as those of the first that has any."""
+        if self.extent.steps is None:
+            return type(self)(Extent(self.mass + other.mass))
+        shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(one)] for one in (self, other)]
+        return choose(self.mass > 0, self, other) if shapes[0] == shapes[1] else self
 
 
 class _Averages(NamedTuple):
@@ -50,7 +59,7 @@ class Averaged(Learner[Model, _Averages, Any, tuple[Any, Seen]]):
         """Return what the other learner gathers, and how much data it was from."""
         found = self.learner.gather(model, state.inner, memory, batch, clock)
         extent = batch.extent.after(memory)
-        return found._replace(message=(found.message, Seen(extent.mass, extent)))
+        return found._replace(message=(found.message, Seen(extent)))
 
     def move(
         self, model: Model, state: _Averages, message: tuple[Any, Seen], clock: Clock
@@ -71,4 +80,4 @@ class Averaged(Learner[Model, _Averages, Any, tuple[Any, Seen]]):
     def at(self, step: int, points: float) -> tuple[Self, int | None]:
         """Ask the other learner."""
         learner, most = self.learner.at(step, points)
-        return eqx.tree_at(lambda averaged: averaged.learner, self, learner), most
+        return type(self)(learner), most

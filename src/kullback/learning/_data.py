@@ -55,8 +55,8 @@ def gather_in_turn(
 ) -> tuple[Any, Any]:
     """Return one message of several batches, with the memory of one of them, and what their stream remembers."""
     message: Any = None
-    for batch in batches:
-        found, memory = gather(model, batch, learner, state, memory, clock)
+    for number, batch in enumerate(batches):
+        found, memory = gather(model, batch, learner, state, memory, clock.at_batch(number))
         # computing runs ahead of the loop: without waiting, the batches of a long table would pile up
         message = _finished(found if message is None else merge(message, found))
     return message, memory

@@ -10,12 +10,12 @@ from kullback.learning._curve import extend_curve
 from kullback.learning._data import Data
 from kullback.learning._learner import Clock, Learner, StepInfo
 from kullback.learning._rules import DATA_ENDED, Entry, Rule
-from kullback.learning._step import move, run
+from kullback.learning._step import FAILURES, move, run
 from kullback.runtime import as_numpy
 
 _finished: Any = jax.block_until_ready  # it has no types
-#: After so many moves in a row to what is not finite a fit ends.
-FAILURES = 5
+#: What memories begin with is drawn at a step that no fit comes to.
+_BEFORE = 2**31 - 1
 
 Validate = Callable[[Any], float]
 Guard = Callable[[Any, StepInfo], str | None]
@@ -59,7 +59,7 @@ _Taken = tuple[Place, list[StepInfo], bool]
 
 def begin(learner: Learner[Any, Any, Any, Any], model: Any, data: Data, rule: Rule, seed: int = 0) -> Place:
     """Return the place at which a fit begins: nothing was learned yet."""
-    keys = [_key(learner, seed, site) for site in range(data.sites)]
+    keys = [_key(learner, seed, _BEFORE, site) for site in range(data.sites)]
     memories = tuple(learner.memory(model, data.start, key) for key in keys)
     return Place(model, learner.init(model, data.start), memories, rule=rule.init())
 
@@ -125,7 +125,8 @@ def _take_chunk(learner: Any, place: Place, data: Data, seed: int, most: int) ->
     if chunk is None:
         return None
     clock = Clock(np.int32(place.step), np.asarray(place.points), _key(learner, seed))
-    found = run(current, place.model, place.state, place.memories[0], chunk.batches, chunk.active, clock)
+    where = place.model, place.state, place.memories[0]
+    found = run(current, *where, chunk.batches, chunk.active, clock, np.int32(place.failures))
     model, state, memory, points, infos = _finished(found)
     seen = [StepInfo(*row) for row in zip(*(np.asarray(leaf).tolist() for leaf in infos), strict=True)]
     step = place.step + int(chunk.active.sum())
@@ -161,7 +162,7 @@ def _judge(
     for number, info in enumerate(infos):
         points, failures = points + info.mass, 0 if info.finite else failures + 1
         ends = epoch_ends and number == len(infos) - 1
-        value, mass = (info.value, info.mass) if info.finite else (0.0, 0.0)
+        value, mass = (info.value, info.mass) if info.finite and info.mass > 0 else (0.0, 0.0)
         entry = Entry(before.step + number + 1, points, value, mass, ends, validation if ends else None)
         state, reason, better = rule.update(state, entry)
         curve = extend_curve(curve, entry.step, points, value, mass)

@@ -10,7 +10,7 @@ import numpy as np
 import optax
 
 from kullback.families import Batch, Model
-from kullback.learning._learner import Clock, Gathered, Learner, Start, StepInfo
+from kullback.learning._learner import Clock, Gathered, Learner, Start, StepInfo, choose
 
 ModelT = TypeVar("ModelT", bound=Model)
 
@@ -88,16 +88,17 @@ class Gradient(Learner[ModelT, Any, Any, Slope]):
 
         (value, after), gradient = jax.value_and_grad(loss, has_aux=True)(parameters)
         mass = jnp.sum(jnp.asarray(batch.weight))
-        # a batch of no points says nothing: the mean over them is not a number
+        # a batch of no points says nothing, and moves no chain: the mean over them is not a number
         value, gradient = jax.tree.map(lambda leaf: jnp.where(mass > 0, leaf, 0), (value, gradient))
-        return Gathered(Slope(mass, value, gradient), after)
+        return Gathered(Slope(mass, value, gradient), choose(mass > 0, after, memory))
 
     def move(self, model: ModelT, state: Any, message: Slope, clock: Clock) -> tuple[ModelT, Any, StepInfo]:
         """Let the optimizer move the parameters."""
         parameters, rest = self._parameters(model)
         updates, settled = self.optimizer.build(parameters).update(message.gradient, state, parameters)
-        moved: ModelT = eqx.combine(optax.apply_updates(parameters, updates), rest)
-        return moved, settled, StepInfo(-message.loss, message.mass)
+        there = message.mass > 0  # an optimizer goes on by itself: without points it must not
+        moved: ModelT = eqx.combine(choose(there, optax.apply_updates(parameters, updates), parameters), rest)
+        return moved, choose(there, settled, state), StepInfo(-message.loss, message.mass)
 
     def _parameters(self, model: ModelT) -> tuple[Any, Any]:
         parameters, rest = eqx.partition(model, model.trainable())

@@ -47,6 +47,10 @@ class Clock(NamedTuple):
         """Return the clock of one of several sites: each draws for itself."""
         return self if self.key is None else self._replace(key=jax.random.fold_in(self.key, site))
 
+    def at_batch(self, number: int) -> "Clock":
+        """Return the clock of one of several batches of a step, which draw for themselves too."""
+        return self if number == 0 else self.at_site(number)
+
 
 #: The clock of a step by itself, of a learner that draws nothing.
 AT_ONCE = Clock(np.int32(0), np.asarray(0.0))
@@ -117,6 +121,11 @@ class Learner(eqx.Module, Generic[ModelT, StateT, MemoryT, MessageT]):
     def at(self, step: int, points: float) -> tuple[Self, int | None]:
         """Return the learner of the next steps, and of how many, where a Python function of the user's decides."""
         return self, None
+
+
+def as_number(value: Any) -> Any:
+    """Return a number of Python as an array, so that another one compiles nothing, and anything else as it is."""
+    return np.asarray(float(value)) if isinstance(value, (int, float)) else value
 
 
 def is_message(node: Any) -> bool:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from kullback.families import Batch, Coordinates, Extent
 from kullback.learning._em import info_of
-from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, StepInfo
+from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, StepInfo, as_number
 from kullback.learning._step import step
 
 Model = TypeVar("Model", bound=Any)
@@ -22,7 +22,7 @@ class NaturalGradientEM(Learner[Model, None, None, Any]):
     coordinates, `model.coordinates(name)` and `model.at(name, vector)`: families and mixtures of them do.
     """
 
-    rate: Any
+    rate: Any = eqx.field(converter=as_number)
     coordinates: Coordinates = eqx.field(static=True, default="natural")
 
     @property

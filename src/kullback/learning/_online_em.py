@@ -12,7 +12,7 @@ from kullback.learning._averaged import Averaged
 from kullback.learning._data import Stream, gather_in_turn
 from kullback.learning._em import info_of
 from kullback.learning._fit import begin, fit
-from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, Start, StepInfo
+from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, Start, StepInfo, as_number
 from kullback.learning._rules import Epochs
 from kullback.learning._step import Stepped, move, step
 
@@ -35,7 +35,7 @@ class OnlineEM(Learner[Model, None, Any, Pull]):
     data itself.
     """
 
-    rate: Any
+    rate: Any = eqx.field(converter=as_number)
     prior: Any = None
     own_frame: bool = eqx.field(static=True, default=False)
 
@@ -66,8 +66,7 @@ class OnlineEM(Learner[Model, None, Any, Pull]):
         """Ask a function of the user's for the rate of the next step."""
         if isinstance(self.rate, DecayingRate) or not callable(self.rate):
             return self, None
-        rate = np.asarray(float(self.rate(step)))
-        return eqx.tree_at(lambda learner: learner.rate, self, rate, is_leaf=lambda leaf: leaf is self.rate), 1
+        return type(self)(float(self.rate(step)), self.prior, self.own_frame), 1
 
 
 class DecayingRate(eqx.Module):
@@ -127,7 +126,7 @@ def online_em(
     >>> len(history)
     2
     """
-    schedule = decaying_rate() if rate is None else rate if callable(rate) else np.asarray(float(rate))
+    schedule = decaying_rate() if rate is None else rate
     learner: Learner[Any, Any, Any, Any] = Averaged(OnlineEM(schedule)) if average else OnlineEM(schedule)
     data, rule = Stream.of(batches), Epochs(1)
     history: list[StepInfo] = []

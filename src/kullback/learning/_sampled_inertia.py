@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from kullback.families import Batch, ClosedFormModel
 from kullback.learning._em import info_of
-from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, StepInfo
+from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, StepInfo, as_number
 from kullback.learning._online_em import Pull
 from kullback.learning._step import step
 
@@ -20,7 +20,7 @@ class SampledInertia(Learner[Model, None, None, Pull]):
     The posteriors of both are those of the current model. As `draws` grows this becomes online EM.
     """
 
-    rate: Any
+    rate: Any = eqx.field(converter=as_number)
     draws: int = eqx.field(static=True)
 
     def gather(self, model: Model, state: None, memory: None, batch: Batch, clock: Clock) -> Gathered[Pull, None]:

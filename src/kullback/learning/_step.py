@@ -15,6 +15,9 @@ from kullback.learning._learner import Clock, Learner, StepInfo, all_finite, cho
 from kullback.learning._sized import sized_jit
 from kullback.runtime import filter_jit, is_array, jit
 
+#: After so many moves in a row to what is not finite a fit ends.
+FAILURES = 5
+
 
 class Stepped(NamedTuple):
     """What a step leaves behind. Where it is not `sound`, it must be taken again without what makes it quick."""
@@ -41,8 +44,8 @@ def step_once(
     """
     message, after = None, memory
     sound: Any = True
-    for batch in batches:
-        gathered = learner.gather(model, state, after, batch, clock)
+    for number, batch in enumerate(batches):
+        gathered = learner.gather(model, state, after, batch, clock.at_batch(number))
         message = gathered.message if message is None else merge_messages(message, gathered.message)
         after, sound = gathered.memory, jnp.logical_and(sound, gathered.sound)
     moved, settled, info = learner.move(model, state, message, clock)
@@ -78,24 +81,31 @@ def run_steps(
     batches: Batch,
     active: Any,
     clock: Clock,
+    failures: Any = 0,
 ) -> Run:
-    """Take the steps of stacked batches, whose leaves have the axes (steps, batches of a step, rows, …)."""
+    """Take the steps of stacked batches, whose leaves have the axes (steps, batches of a step, rows, …).
+
+    `failures` is how many moves before these were left out, one after the other; after five no more steps are taken.
+    """
     group = jax.tree.leaves(batches)[0].shape[1]
 
     def body(carry: tuple[Any, ...], row: tuple[Batch, Any]) -> tuple[tuple[Any, ...], StepInfo]:
-        arrays, state, memory, number, points = carry
+        arrays, state, memory, number, points, failed = carry
         stacked, on = row
+        on = on & (failed < FAILURES)
         key = None if clock.key is None else jax.random.fold_in(clock.key, number)
         several = [jax.tree.map(lambda leaf, place=place: leaf[place], stacked) for place in range(group)]
         model = eqx.combine(arrays, fixed)
         found = step_once(learner, model, state, memory, several, Clock(number, points, key), on)
-        after = number + jnp.asarray(on, number.dtype), points + found.info.mass.astype(points.dtype)
+        failed = jnp.where(on, jnp.where(found.info.finite, 0, failed + 1), failed)
+        after = number + jnp.asarray(on, number.dtype), points + found.info.mass.astype(points.dtype), failed
         return (eqx.filter(found.model, is_array), found.state, found.memory, *after), found.info
 
     arrays, fixed = eqx.partition(model, is_array)
     points = jnp.asarray(clock.points, jnp.result_type(float))
-    start = jax.tree.map(jnp.asarray, (arrays, state, memory)), jnp.asarray(clock.step, jnp.int32), points
-    (arrays, state, memory, _, points), infos = jax.lax.scan(body, (*start[0], *start[1:]), (batches, active))
+    counts = jnp.asarray(clock.step, jnp.int32), points, jnp.asarray(failures, jnp.int32)
+    start = (*jax.tree.map(jnp.asarray, (arrays, state, memory)), *counts)
+    (arrays, state, memory, _, points, _), infos = jax.lax.scan(body, start, (batches, active))
     return Run(eqx.combine(arrays, fixed), state, memory, points, infos)
 
 
