@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 import equinox as eqx
 import jax
 import numpy as np
-import optax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -242,7 +241,7 @@ class GradientEstimator(TableEstimator):
 
     @property
     def _learner(self) -> Gradient[Any]:
-        return Gradient(self._objective, Optimizer(optax.adam, learning_rate=self.learning_rate), self._chains)
+        return Gradient(self._objective, Optimizer(learning_rate=self.learning_rate), self._chains)
 
     def _forget(self) -> None:
         """Begin anew: what an earlier fit has left goes, and there is a new seed."""

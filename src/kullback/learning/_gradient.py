@@ -7,7 +7,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 
 from kullback.families import Batch, Model
 from kullback.learning._learner import Clock, Gathered, Learner, Start, StepInfo, choose
@@ -40,21 +39,24 @@ class Slope(eqx.Module):
 class Optimizer(eqx.Module):
     """A transformation of gradients, made inside the compiled function from its numbers.
 
-    The factory is a function of a module, such as `optax.adam`; its numbers are arrays, so that another learning rate
-    compiles nothing.
+    The factory is a function of a module, `optax.adam` if there is none; its numbers are arrays, so that another
+    learning rate compiles nothing.
     """
 
     numbers: dict[str, Any]
-    factory: Callable[..., Any] = eqx.field(static=True)
+    factory: Callable[..., Any] | None = eqx.field(static=True)
 
-    def __init__(self, factory: Callable[..., Any] = optax.adam, **numbers: float):
+    def __init__(self, factory: Callable[..., Any] | None = None, **numbers: float):
         self.factory = factory
         self.numbers = {name: np.asarray(float(value)) for name, value in numbers.items()}
 
     def build(self, parameters: Any) -> Any:
         """Return the transformation, with numbers of the type that the parameters have."""
+        import optax  # here, for it takes long to import and few need it
+
         dtype = jnp.result_type(*jax.tree.leaves(parameters))
-        return self.factory(**{name: jnp.asarray(value, dtype) for name, value in self.numbers.items()})
+        factory = optax.adam if self.factory is None else self.factory
+        return factory(**{name: jnp.asarray(value, dtype) for name, value in self.numbers.items()})
 
 
 class Gradient(Learner[ModelT, Any, Any, Slope]):
@@ -97,9 +99,13 @@ class Gradient(Learner[ModelT, Any, Any, Slope]):
         parameters, rest = self._parameters(model)
         updates, settled = self.optimizer.build(parameters).update(message.gradient, state, parameters)
         there = message.mass > 0  # an optimizer goes on by itself: without points it must not
-        moved: ModelT = eqx.combine(choose(there, optax.apply_updates(parameters, updates), parameters), rest)
+        moved: ModelT = eqx.combine(choose(there, _moved(parameters, updates), parameters), rest)
         return moved, choose(there, settled, state), StepInfo(-message.loss, message.mass)
 
     def _parameters(self, model: ModelT) -> tuple[Any, Any]:
         parameters, rest = eqx.partition(model, model.trainable())
         return jax.tree.map(jnp.asarray, parameters), rest
+
+
+def _moved(parameters: Any, updates: Any) -> Any:
+    return jax.tree.map(lambda parameter, update: (parameter + update).astype(parameter.dtype), parameters, updates)
