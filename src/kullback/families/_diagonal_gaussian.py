@@ -217,7 +217,7 @@ class DiagonalGaussian(ExponentialFamily):
 
     def _own(self, mass: Float[Array, "*batch"]) -> CentredStatistics:
         return CentredStatistics(
-            mass, jnp.zeros_like(mass), jnp.asarray(self.mean), jnp.asarray(self.variance), jnp.square
+            mass, jnp.zeros_like(mass), jnp.asarray(self.mean), jnp.asarray(self.variance), squares
         )
 
     def _nearest(self, statistics: CentredStatistics) -> Self:

@@ -20,6 +20,11 @@ class Only(Learner[ModelT, Any, Any, Any]):
     learner: Learner[ModelT, Any, Any, Any]
     where: Callable[[Any], Any] = eqx.field(static=True)
 
+    @property
+    def draws_at_random(self) -> bool:
+        """Whether the other learner draws."""
+        return self.learner.draws_at_random
+
     def init(self, model: ModelT, start: Start) -> Any:
         """Return the state of the other learner."""
         return self.learner.init(model, start)
@@ -59,16 +64,19 @@ class Alternate(Learner[ModelT, Any, Any, Any]):
     second: Learner[ModelT, Any, Any, Any]
     turns: tuple[int, int] = eqx.field(static=True, default=(1, 1))
 
+    @property
+    def draws_at_random(self) -> bool:
+        """Whether one of them draws."""
+        return self.first.draws_at_random or self.second.draws_at_random
+
     def init(self, model: ModelT, start: Start) -> Any:
         """Return the states of both."""
         return self.first.init(model, start), self.second.init(model, start)
 
     def memory(self, model: ModelT, start: Start, key: Any) -> Any:
         """Return the memories of both."""
-        return tuple(
-            learner.memory(model, start, jax.random.fold_in(key, number))
-            for number, learner in enumerate((self.first, self.second))
-        )
+        keys = (None, None) if key is None else jax.random.split(key)
+        return self.first.memory(model, start, keys[0]), self.second.memory(model, start, keys[1])
 
     def _turn(self, clock: Clock) -> Any:
         """Return whether it is the first learner's turn."""

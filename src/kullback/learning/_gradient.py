@@ -98,9 +98,8 @@ class Gradient(Learner[ModelT, Any, Any, Slope]):
         """Let the optimizer move the parameters."""
         parameters, rest = self._parameters(model)
         updates, settled = self.optimizer.build(parameters).update(message.gradient, state, parameters)
-        there = message.mass > 0  # an optimizer goes on by itself: without points it must not
-        moved: ModelT = eqx.combine(choose(there, _moved(parameters, updates), parameters), rest)
-        return moved, choose(there, settled, state), StepInfo(-message.loss, message.mass)
+        moved: ModelT = eqx.combine(_moved(parameters, updates), rest)
+        return moved, settled, StepInfo(-message.loss, message.mass)
 
     def _parameters(self, model: ModelT) -> tuple[Any, Any]:
         parameters, rest = eqx.partition(model, model.trainable())

@@ -10,7 +10,7 @@ import numpy as np
 from kullback._printable import sentence
 from kullback._tensor_file import is_of_format, packed
 from kullback._tensor_tree import read_tree, tensors_of
-from kullback._whole_file import check_goal, write_whole
+from kullback._whole_file import check_goal, sweep, write_whole
 from kullback.learning._fit import Best, Place
 from kullback.runtime import as_numpy
 
@@ -43,6 +43,7 @@ def load_place(path: str | Path, like: Place, about: Any = None) -> Place:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
+    sweep(path)  # what a writer that was killed has left
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}

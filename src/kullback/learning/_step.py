@@ -1,8 +1,9 @@
-"""Steps of a learner as compiled functions: one step, a run of them under one scan, or gather and move apart.
+"""Steps of a learner as compiled functions: one step, a run of them in one loop, or gather and move apart.
 
 A step is always the same function, so that a run of 64 steps ends at the same bits as 64 runs of one.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -40,8 +41,10 @@ def step_once(
 ) -> Stepped:
     """Return what one step makes of a model: several batches, one after the other in the same stream, are one step.
 
-    A move to what is not finite is left out, and so is a step that is not active: then nothing changes.
+    A move to what is not finite is left out, and so is a step that is not active or has no point that counts: then
+    nothing changes.
     """
+    active = active & jnp.any(jnp.stack([jnp.any(batch.counted > 0) for batch in batches]))
     message, after = None, memory
     sound: Any = True
     for number, batch in enumerate(batches):
@@ -50,12 +53,12 @@ def step_once(
         after, sound = gathered.memory, jnp.logical_and(sound, gathered.sound)
     moved, settled, info = learner.move(model, state, message, clock)
     finite = all_finite(moved, settled, after) & ~jnp.isnan(info.value)
-    taken = jnp.logical_and(active, finite)
+    taken = active & finite
     return Stepped(
         choose(taken, moved, model),
         choose(taken, settled, state),
         after if memory is None else choose(taken, after, memory),
-        StepInfo(info.value, jnp.where(active, info.mass, 0), finite | ~jnp.asarray(active)),
+        StepInfo(info.value, jnp.where(active, info.mass, 0), finite | ~active),
         sound,
     )
 
@@ -105,8 +108,33 @@ def run_steps(
     points = jnp.asarray(clock.points, jnp.result_type(float))
     counts = jnp.asarray(clock.step, jnp.int32), points, jnp.asarray(failures, jnp.int32)
     start = (*jax.tree.map(jnp.asarray, (arrays, state, memory)), *counts)
-    (arrays, state, memory, _, points, _), infos = jax.lax.scan(body, start, (batches, active))
+    (arrays, state, memory, _, points, _), infos = _scan(body, start, (batches, active))
     return Run(eqx.combine(arrays, fixed), state, memory, points, infos)
+
+
+def _scan(body: Any, carry: Any, rows: tuple[Batch, Any]) -> tuple[Any, Any]:
+    """Return what `jax.lax.scan` does, in a loop of which the compiler cannot know that it has one turn only.
+
+    Otherwise it takes such a loop apart and rounds in another order: the bits would depend on the length of chunks.
+    """
+    length = rows[1].shape[0]
+    turns = jnp.maximum(jnp.sum(jnp.asarray(rows[1], jnp.int32)), length)  # the length, known when it runs
+    if length == 1:  # the compiler leaves an axis of length 1 out, and lays out anew what follows
+        rows = jax.tree.map(lambda leaf: jnp.concatenate([leaf, leaf]), rows)
+    rows = jax.tree.map(jnp.asarray, rows)
+
+    def at(place: Any) -> Any:
+        return jax.tree.map(lambda leaf: jax.lax.dynamic_index_in_dim(leaf, place, keepdims=False), rows)
+
+    def turn(place: Any, both: Any) -> Any:
+        carry, info = body(both[0], at(place))
+        put = functools.partial(jax.lax.dynamic_update_index_in_dim, index=place, axis=0)
+        return carry, jax.tree.map(put, both[1], info)
+
+    shapes = jax.eval_shape(lambda carry: body(carry, at(0))[1], carry)
+    blank = jax.tree.map(lambda leaf: jnp.zeros((length, *leaf.shape), leaf.dtype), shapes)
+    found: tuple[Any, Any] = jax.lax.fori_loop(0, turns, turn, (carry, blank))
+    return found
 
 
 run = filter_jit(run_steps)

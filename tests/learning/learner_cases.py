@@ -1,0 +1,130 @@
+"""Every learner with a model to learn: the members of one list, of which each law is asked."""
+
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import optax
+
+from kullback.families import Batch, DiagonalGaussian, Gaussian, Poisson, Steps
+from kullback.learning import (
+    EM,
+    Averaged,
+    Gradient,
+    NaturalGradientEM,
+    OnlineEM,
+    Optimizer,
+    SampledInertia,
+    decaying_rate,
+)
+from kullback.models import Mixture
+from learning import proof_models as proof
+from tiers import slow
+
+STEPS, ROWS = 64, 16
+RNG = np.random.default_rng(0)
+POINTS = RNG.choice([-1.0, 2.0], (STEPS, ROWS, 1)) + RNG.normal(size=(STEPS, ROWS, 2))
+COUNTS = RNG.poisson(RNG.choice([1.0, 12.0], (STEPS, ROWS)))
+WEIGHTS = RNG.integers(4, 13, (STEPS, ROWS)) / 8  # their sums are exact in 32 bits
+BEGINS = np.arange(ROWS) == ROWS // 2  # the second half of a batch begins a sequence, the first goes on
+
+
+def mixture() -> Any:
+    return Mixture(np.array([0.4, 0.6]), Gaussian(np.array([[-1.0, 0.0], [1.0, 1.0]]), np.stack([np.eye(2)] * 2)))
+
+
+def shops() -> Any:
+    return Mixture(np.array([0.4, 0.6]), Poisson(np.array([2.0, 6.0])))
+
+
+def gaussian() -> Any:
+    return DiagonalGaussian(np.array([1.0, -1.0]), np.array([2.0, 3.0]))
+
+
+def points(values: np.ndarray = POINTS, dtype: Any = np.float64) -> list[Batch]:
+    return [Batch(v.astype(dtype), w) for v, w in zip(values, WEIGHTS, strict=True)]
+
+
+def going_on() -> list[Batch]:
+    return [
+        Batch(part, weight=None, steps=Steps(BEGINS)) for part in proof.hmm_rows(STEPS * ROWS).reshape(STEPS, ROWS, 1)
+    ]
+
+
+def rows_of(function: Any, dtype: Any) -> list[Batch]:
+    return points(function(STEPS * ROWS).reshape(STEPS, ROWS, -1), dtype)
+
+
+def minus_log_likelihood(model, batch, memory, key):
+    return proof.Loss(-proof.weighted_mean(model.log_likelihood(batch), batch.weight))
+
+
+def stepwise_rate(step):
+    return 0.5 if step < 10 else 0.1
+
+
+def other_rate(step):
+    return 0.4
+
+
+def plain_gradient(rate: float) -> Gradient:
+    return Gradient(minus_log_likelihood, Optimizer(optax.adam, learning_rate=rate))
+
+
+class Case(NamedTuple):
+    """A learner, the same one with other numbers, the model, its batches; whether a batch may be divided."""
+
+    learner: Any
+    other: Any
+    model: Any
+    batches: Any
+    divides: bool = True
+
+
+def number(value: float) -> np.ndarray:
+    return np.asarray(value)
+
+
+CASES = {
+    "EM": Case(EM(), EM(), shops, lambda: points(COUNTS)),  # Gaussians would fall upon points, of so few
+    "OnlineEM": Case(OnlineEM(number(0.2)), OnlineEM(number(0.3)), mixture, points),
+    "OnlineEM, decaying": Case(OnlineEM(decaying_rate()), OnlineEM(decaying_rate(0.7, 2.0)), mixture, points),
+    "OnlineEM, a function": Case(OnlineEM(stepwise_rate), OnlineEM(other_rate), mixture, points),
+    "OnlineEM of an HMM": Case(proof.hmm_learner(), proof.hmm_learner(decaying_rate(0.7)), proof.hmm_start, going_on),
+    "NaturalGradientEM": Case(NaturalGradientEM(number(0.1)), NaturalGradientEM(number(0.2)), mixture, points),
+    "SampledInertia": Case(SampledInertia(number(0.1), 100), SampledInertia(number(0.2), 100), mixture, points),
+    "Averaged": Case(Averaged(OnlineEM(decaying_rate())), Averaged(OnlineEM(decaying_rate(0.7, 2.0))), mixture, points),
+    "Gradient": Case(plain_gradient(0.1), plain_gradient(0.2), gaussian, points),
+    "Gradient with chains": Case(
+        proof.rbm_learner(), proof.rbm_learner(0.1), proof.rbm_start, lambda: rows_of(proof.rbm_rows, np.float64)
+    ),
+    "Gradient of a VAE": Case(
+        proof.vae_learner(),
+        proof.vae_learner(0.1),
+        lambda: proof.VAE(4, 2, jax.random.key(0)),
+        lambda: rows_of(proof.two_clusters, np.float32),
+        divides=False,
+    ),
+    "Only": Case(
+        proof.critic_player(),
+        proof.critic_player(0.1),
+        lambda: proof.GAN(jax.random.key(0)),
+        lambda: rows_of(proof.gan_rows, np.float32),
+        divides=False,
+    ),
+    "Alternate": Case(
+        proof.gan_learner(),
+        proof.gan_learner(0.1),
+        lambda: proof.GAN(jax.random.key(0)),
+        lambda: rows_of(proof.gan_rows, np.float32),
+        divides=False,
+    ),
+}
+#: What compiles soon, and together has every kind of state and memory; the others are trained in `test_one_loop`.
+QUICK = {"EM", "OnlineEM", "OnlineEM, a function", "OnlineEM of an HMM", "Gradient"}
+
+
+def members(*more: str, quick: set[str] = QUICK, divide: bool = False) -> list[Any]:
+    """Return the names of all cases; those that are neither quick nor named are left to `make test-all`."""
+    names = [name for name, case in CASES.items() if case.divides or not divide]
+    return [name if name in quick or name in more else slow(name) for name in names]
