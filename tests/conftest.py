@@ -7,14 +7,12 @@ JAX's compilation cache on disk stays off: jaxlib 0.9.2 crashes when it loads so
 (the Hessian of a relative entropy of Dirichlets among them), in one session too when several workers share it.
 """
 
-import ctypes
-import gc
 import os
 
-import psutil
 import pytest
 
 from ledger import Ledger
+from memory import Memory
 from tiers import LAWS, Law, quick_laws
 
 IN_A_HURRY = (
@@ -24,16 +22,15 @@ IN_A_HURRY = (
     "--xla_cpu_parallel_codegen_split_count=1",
 )
 
-#: Bytes. Imports take 0.7 GB of it, a test adds 0.15 GB at most, and no process may have more than 2 GB.
-MUCH_MEMORY = 1.3e9
-
 os.environ.setdefault("XLA_FLAGS", " ".join(IN_A_HURRY))
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("MPLBACKEND", "agg")
 
 
 def pytest_configure(config):
+    """Register what sees all tests: hooks of this file do not see the examples of docstrings, which are elsewhere."""
     config.pluginmanager.register(Ledger())
+    config.pluginmanager.register(Memory())
 
 
 def pytest_collection_modifyitems(config, items):
@@ -44,17 +41,3 @@ def pytest_collection_modifyitems(config, items):
         if law not in quick:
             item.add_marker(pytest.mark.slow)
     config.stash[LAWS] = set(laws.values()), quick
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown():
-    """Drop what is compiled when it has become much, and hand the memory back: glibc keeps what is free."""
-    done = yield
-    if psutil.Process().memory_info().rss > MUCH_MEMORY:
-        import jax
-
-        jax.clear_caches()
-        gc.collect()
-        if hasattr(ctypes.CDLL(None), "malloc_trim"):
-            ctypes.CDLL(None).malloc_trim(0)
-    return done

@@ -10,16 +10,17 @@ from fuzz import model_cases, model_seeds
 from fuzz.driver import Run
 from fuzz.kills import chain
 from fuzz.undone import UNDONE
+from tiers import slow
 
-CASES, FILES = len(model_cases.CASES), 400
+CASES = len(model_cases.CASES)
 
 
-def test_damaged_files_are_refused_or_answered(tmp_path):
-    run = Run(
-        seed=0, files=CASES + FILES, minutes=5, workers=2, folder=tmp_path, each=(CASES + FILES) // 2 + 1, first=-CASES
-    )
+@pytest.mark.parametrize("files", [100, slow(400)])
+def test_damaged_files_are_refused_or_answered(tmp_path, files):
+    total = CASES + files
+    run = Run(seed=0, files=total, minutes=5, workers=2, folder=tmp_path, each=total // 2 + 1, first=-CASES)
     found = list(run.all_results())
-    assert len(found) == CASES + FILES
+    assert len(found) == total
     assert {result.format for result in found} >= {
         "csv",
         "jsonl",
