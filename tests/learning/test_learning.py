@@ -5,10 +5,17 @@ import pytest
 from kullback.families import Batch, Gaussian, Poisson
 from kullback.geometry import relative_entropy
 from kullback.learning import (
+    EM,
+    Epochs,
+    GainBelow,
+    Minibatches,
+    Stream,
+    begin,
     combine,
     decaying_rate,
     em,
     em_step,
+    fit,
     natural_gradient_em_step,
     online_em,
     online_em_step,
@@ -27,6 +34,27 @@ def test_em_stops_when_the_gain_is_small():
     assert len(history) < 500
     assert gains[-1] < 1e-6
     assert np.all(gains[:-1] >= 1e-6)
+
+
+def test_no_steps_leave_the_model_as_it_is_and_no_loop_counts_to_zero():
+    assert em(START, Batch(COUNTS), steps=0) == (START, [])
+    with pytest.raises(ValueError, match="most is 0: it must be 1 or more"):
+        Epochs(0)
+    with pytest.raises(ValueError, match="most is -1"):
+        GainBelow(1e-3, -1)
+    with pytest.raises(ValueError, match="passes is 0"):
+        Stream.of([Batch(COUNTS)], passes=0)
+    with pytest.raises(ValueError, match="batch_rows is 0"):
+        Minibatches(lambda rows: Batch(COUNTS[rows]), len(COUNTS), 0)
+    data, rule = Stream.of([Batch(COUNTS)]), Epochs(1)
+    with pytest.raises(ValueError, match="chunk is 0"):
+        fit(EM(), begin(EM(), START, data, rule), data, rule, chunk=0)
+
+
+def test_a_stream_without_batches_leaves_the_model_as_it_is():
+    model, history = online_em(START, [])
+    assert history == []
+    assert model is START
 
 
 def test_a_family_alone_is_learned_in_one_step():

@@ -9,6 +9,7 @@ import numpy as np
 
 from kullback.families import Batch, Steps
 from kullback.learning._learner import Clock, Learner
+from kullback.learning._rules import check_at_least_one
 from kullback.learning._step import gather, merge
 
 _finished: Any = jax.block_until_ready  # it has no types
@@ -97,6 +98,7 @@ class Stream:
     whole, sites = False, 1
 
     def __init__(self, open_at: Callable[[Any], Iterator[tuple[Batch, Any]]], passes: int = 1):
+        check_at_least_one("passes", passes)
         self._open, self._passes = open_at, passes
         self._at: Any = None
         self._coming: Iterator[tuple[Batch, Any]] | None = None
@@ -163,6 +165,7 @@ class Minibatches:
     ):
         if rows < 1:
             raise ValueError("there are no rows to draw batches from.")
+        check_at_least_one("batch_rows", batch_rows)
         self._prepare, self._rows, self._seed, self._shuffle = prepare, rows, seed, shuffle
         self._size = min(batch_rows, rows)
         self._order: tuple[int, np.ndarray] | None = None

@@ -78,6 +78,8 @@ def em(
     >>> [round(float(rate)) for rate in model.components.rate]
     [1, 12]
     """
+    if steps < 1:
+        return model, []
     learner: EM[Model] = EM(prior)
     data, rule = AllAtOnce(batch), GainBelow(tolerance, steps)
     history: list[StepInfo] = []

@@ -9,7 +9,7 @@ import numpy as np
 from kullback.learning._curve import extend_curve
 from kullback.learning._data import Data
 from kullback.learning._learner import Clock, Learner, StepInfo
-from kullback.learning._rules import DATA_ENDED, Entry, Rule
+from kullback.learning._rules import DATA_ENDED, Entry, Rule, check_at_least_one
 from kullback.learning._step import FAILURES, move, run
 from kullback.runtime import as_numpy
 
@@ -95,6 +95,7 @@ def fit(
     `callback(place)` is told after each chunk, and may end the fit with a reason. Moves to what is not finite are left
     out; after five in a row the fit goes back to its best model and ends.
     """
+    check_at_least_one("chunk", chunk)
     take = _take_all if data.whole else _take_chunk
     most = 1 if rule.every_step else chunk
     while True:

@@ -9,6 +9,12 @@ import numpy as np
 CONVERGED, LIMIT, DATA_ENDED, NO_GAIN = "converged", "limit", "data ended", "no gain"
 
 
+def check_at_least_one(name: str, value: int | None) -> None:
+    """Raise unless a number that may be None is 1 or more: a fit that counts to 0 would never end."""
+    if value is not None and not value >= 1:
+        raise ValueError(f"{name} is {value!r}: it must be 1 or more, or None.")
+
+
 class Entry(NamedTuple):
     """What a rule sees of a step. `validation` is there where an epoch ends and a part was kept for it."""
 
@@ -58,6 +64,7 @@ class GainBelow:
         before: float = -np.inf,
         done: int = 0,
     ):
+        check_at_least_one("most", most)
         self._tolerance, self._most, self._falling = tolerance, most, falling
         self._before, self._done = before, done
 
@@ -85,6 +92,8 @@ class Epochs:
     every_step = False
 
     def __init__(self, most: int | None = None, patience: int | None = None, tolerance: float = 0.0):
+        check_at_least_one("most", most)
+        check_at_least_one("patience", patience)
         self._most, self._patience, self._tolerance = most, patience, tolerance
 
     def init(self) -> Any:
