@@ -151,6 +151,15 @@ def test_what_is_wrong_is_said(fitted):
         fitted.score(table()[:, :3])
     with pytest.raises(ValueError, match="'dtype' parameter of SmallAutoencoder must be a str among"):
         small(dtype="float16").fit(table())
+    holes = table()
+    holes[3, 1] = np.nan
+    for ask in (small().fit, small().partial_fit, fitted.score, fitted.score_samples):
+        with pytest.raises(
+            ValueError, match="missing entries .NaN., and SmallAutoencoder takes none: impute them first"
+        ):
+            ask(holes)
+    with pytest.raises(ValueError, match="X contains infinity"):
+        small().fit(np.where(np.isnan(holes), np.inf, holes))
     with pytest.raises(ValueError, match="cannot be made from a model alone"):
         SmallAutoencoder.from_model(fitted.network_)
     assert clone(fitted).get_params() == fitted.get_params()

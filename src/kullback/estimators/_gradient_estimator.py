@@ -77,6 +77,8 @@ class GradientEstimator(TableEstimator):
     """
 
     _trees: ClassVar[tuple[str, ...]] = ("network_", "optimizer_state_", "memory_")
+    #: Whether the objective and the likelihood look at which entries of a batch are observed.
+    _takes_missing: ClassVar[bool] = False
 
     # --- what a subclass says ---------------------------------------------------------------------------
 
@@ -119,6 +121,7 @@ class GradientEstimator(TableEstimator):
             raise ValueError("X is a Dask collection: go through its blocks with fit_stream, or pass an array.")
         goes_on = self._goes_on
         rows = self._rows(X, sample_weight, first=not goes_on, least=2)
+        self._check_missing(rows)
         if not goes_on:
             self._forget()
         train, held = self._split(rows)
@@ -167,6 +170,7 @@ class GradientEstimator(TableEstimator):
         rows = self._rows(X, sample_weight, first, least=1 if first else 0)
         if len(rows) == 0:
             return self
+        self._check_missing(rows)
         if first:
             self._forget()
         data = Minibatches(functools.partial(self._batch, rows), len(rows), self.batch_size, shuffle=False)
@@ -237,6 +241,11 @@ class GradientEstimator(TableEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "network_")
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._takes_missing
+        return tags
+
     # --- inside -----------------------------------------------------------------------------------------
 
     @property
@@ -297,7 +306,13 @@ class GradientEstimator(TableEstimator):
         weight = np.ones(len(places), self.dtype) if rows.weight is None else rows.weight[places].astype(self.dtype)
         return Batch(values, weight, 0.0, ~np.isnan(values) if rows.missing else None)
 
+    def _check_missing(self, rows: Rows) -> None:
+        """Raise if entries are missing and the network would take them for zeros."""
+        if rows.missing and not self._takes_missing:
+            raise ValueError(f"X has missing entries (NaN), and {type(self).__name__} takes none: impute them first.")
+
     def _scores(self, model: Any, rows: Rows) -> np.ndarray:
+        self._check_missing(rows)
         found = []
         for first in range(0, len(rows), _SCORED_ROWS):
             places = np.arange(first, min(first + _SCORED_ROWS, len(rows)))
