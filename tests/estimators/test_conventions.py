@@ -42,7 +42,7 @@ def named(check):
     return f"{check.func.__name__}({options})" if options else check.func.__name__
 
 
-@pytest.mark.parametrize(("estimator", "check"), checks())
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
