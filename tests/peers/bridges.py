@@ -30,7 +30,7 @@ class GaussianMixture(kullback.GaussianMixture):
         self._estimates(rows.X)
         return super()._blank_mixture(rows)
 
-    def _learn(self, data, *rest):
+    def _fit_restarts(self, data, *rest):
         """Tell of every M-step, as scikit-learn's does."""
         gather = data.gather
 
@@ -39,7 +39,7 @@ class GaussianMixture(kullback.GaussianMixture):
             return gather(*args)
 
         data.gather = told
-        return super()._learn(data, *rest)
+        return super()._fit_restarts(data, *rest)
 
     def _estimates(self, X):
         """Call the function that scikit-learn estimates parameters with: a test counts how often."""

@@ -85,7 +85,7 @@ class Estimator(TableEstimator):
             return GainBelow(self.tol, self.max_iter, falling=False, before=last, done=len(history))
 
         restarts = 1 if goes_on else getattr(self, "n_init", 1)
-        best = self._learn(data, start, lambda _: EM(prior), rule, self.max_iter, restarts, spares)
+        best = self._fit_restarts(data, start, lambda _: EM(prior), rule, self.max_iter, restarts, spares)
         if not best.converged and self.max_iter > 0:
             warnings.warn(
                 ENDED_BEFORE_COLLAPSE if best.collapsed else UNCONVERGED,

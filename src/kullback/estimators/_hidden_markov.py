@@ -117,7 +117,7 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         self._check_letters()
         data = self._all_sequences(X, lengths, sample_weight)
         self.__dict__.pop("_own_monitor", None)  # it may have other limits than the parameters have by now
-        best = self._fit(data)
+        best = self._fit_sequences(data)
         monitor, history = self.monitor_, [bound * data.mass for bound in self.lower_bounds_]
         monitor._reset()  # of several runs it tells of the best
         monitor.history.extend(history)

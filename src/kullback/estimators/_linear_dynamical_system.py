@@ -137,7 +137,7 @@ class LinearDynamicalSystem(LinearDynamicalQuestions):
 
         """
         self._validate_params()
-        self._fit(self._all_sequences(X, lengths, sample_weight, inputs))
+        self._fit_sequences(self._all_sequences(X, lengths, sample_weight, inputs))
         return self
 
     def _rule(self, history: list[float], mass: float) -> GainBelow:

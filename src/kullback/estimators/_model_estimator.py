@@ -128,7 +128,7 @@ class ModelEstimator(BaseEstimator):
         """Whether `fit` begins where the last one has ended."""
         return getattr(self, "warm_start", False) and (hasattr(self, "converged_") or hasattr(self, "n_batches_seen_"))
 
-    def _learn(
+    def _fit_restarts(
         self,
         data: FitData,
         start: Callable[[int], Any],
@@ -152,7 +152,7 @@ class ModelEstimator(BaseEstimator):
                         model = as_numpy(start(restart))
                 run = Fitted(model, history, LIMIT)
                 if len(history) < steps:
-                    run = self._climb(model, history, data, learner(model), rule(history), progress, spares)
+                    run = self._fit_once(model, history, data, learner(model), rule(history), progress, spares)
                 progress.end(run.converged)
                 if best is None or run.better_than(best):
                     best = run
@@ -172,7 +172,7 @@ class ModelEstimator(BaseEstimator):
         bound, bounds = getattr(self, "lower_bound_", -np.inf), list(getattr(self, "lower_bounds_", []))
         return bound if bounds[-1:] == [bound] else -np.inf
 
-    def _climb(
+    def _fit_once(
         self,
         model: Any,
         history: list[float],

@@ -80,7 +80,7 @@ class SequenceEstimator(ModelEstimator):
 
     # --- learning ---------------------------------------------------------------------------------------
 
-    def _fit(self, data: Any) -> Fitted:
+    def _fit_sequences(self, data: Any) -> Fitted:
         """Keep the best of some runs of batch EM, on sequences that are here or on blocks of a cluster."""
         if len(data) == 0:
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required by a fit.")
@@ -98,7 +98,7 @@ class SequenceEstimator(ModelEstimator):
         def rule(history: list[float]) -> Rule:
             return self._rule(history, data.mass)
 
-        best = self._learn(data, start, learner, rule, self._steps, self.n_init)
+        best = self._fit_restarts(data, start, learner, rule, self._steps, self.n_init)
         if best.collapsed:
             warnings.warn(ENDED_BEFORE_COLLAPSE_OF_STATE, ConvergenceWarning, stacklevel=4)  # the line that calls `fit`
         self._forget_series()
