@@ -51,6 +51,15 @@ def test_no_steps_leave_the_model_as_it_is_and_no_loop_counts_to_zero():
         fit(EM(), begin(EM(), START, data, rule), data, rule, chunk=0)
 
 
+@pytest.mark.parametrize("position", [5, "x", [0], [0, 3], [0, 12], [-1, 0], [0, True], {"pass": 0}, [0.0, 0]])
+def test_a_position_that_is_none_is_refused(position):
+    table = Minibatches(lambda rows: Batch(COUNTS[rows]), len(COUNTS), 5)
+    for data in (table, Stream.of([Batch(COUNTS)])):
+        with pytest.raises(ValueError, match="position is .*: it is none of"):
+            data.steps(position, 1)
+    assert table.steps([0, 5], 1).position == [0, 10]
+
+
 def test_a_stream_without_batches_leaves_the_model_as_it_is():
     model, history = online_em(START, [])
     assert history == []

@@ -121,7 +121,9 @@ class Stream:
 
     def steps(self, position: Any, most: int) -> Chunk | None:
         """Return the next batches of one shape."""
-        here = position or {"pass": 0, "at": None}
+        here = {"pass": 0, "at": None} if position is None else position
+        if not isinstance(here, dict) or set(here) != {"pass", "at"} or not _is_count(here["pass"]):
+            raise ValueError(f"position is {position!r}: it is none of a stream.")
         if here["pass"] >= self._passes:
             return None
         if self._coming is None or self._at != here:
@@ -176,12 +178,19 @@ class Minibatches:
 
     def steps(self, position: Any, most: int) -> Chunk | None:
         """Return the next batches of an epoch."""
-        epoch, first = position or (0, 0)
+        epoch, first = (0, 0) if position is None else self._read(position)
         order, last = self._of_epoch(epoch), min(first + most * self._size, self._rows)
         batches = [[self._filled(order[at : at + self._size])] for at in range(first, last, self._size)]
         ends = last == self._rows
         after = [epoch + 1, 0] if ends else [epoch, last]
         return Chunk(stack(batches), np.ones(len(batches), bool), after, ends)
+
+    def _read(self, position: Any) -> tuple[int, int]:
+        """Return the epoch and the row of a position, which may come from a file; raise unless it is one of these."""
+        numbers = isinstance(position, (list, tuple)) and len(position) == 2 and all(map(_is_count, position))
+        if not numbers or position[1] >= self._rows or position[1] % self._size:
+            raise ValueError(f"position is {position!r}: it is none of batches of {self._size} of {self._rows} rows.")
+        return position[0], position[1]
 
     def _of_epoch(self, epoch: int) -> np.ndarray:
         if self._order is None or self._order[0] != epoch:
@@ -208,6 +217,10 @@ class Minibatches:
             (self._filled(rows) for rows in parts), learner, model, state, memories[0], clock.at_site(0)
         )
         return message, (memory,)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def stack(batches: Sequence[Sequence[Batch]]) -> Batch:
