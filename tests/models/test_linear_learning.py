@@ -313,3 +313,15 @@ def test_errors_say_what_is_wrong():
         driven.log_likelihood(Batch(np.ones((3, 1)), steps=Steps.of_lengths([3])))
     with pytest.raises(ValueError, match="as many outputs and states"):
         driven.aligned_to(random_system(np.random.default_rng(0)))
+
+
+def test_a_constant_series_has_a_likelihood_whatever_its_offset_is_rounded_to():
+    values = np.full((3, 2), -1.0962087912)
+    start = LinearDynamicalSystem(
+        transition=[[0.9]], transition_noise=[[1.0]], observation=[[0.0], [0.0]], observation_noise=np.eye(2),
+        initial_mean=[0.0], initial_covariance=[[1.0]], offset=[0.0, 0.0],
+    )  # fmt: skip
+    model, _ = em_step(start, Batch(values, steps=Steps.of_lengths([3])))
+    off_by_rounding = Batch(values * (1 + 2.3e-16), steps=Steps.of_lengths([3]))
+    assert np.all(np.diagonal(model.observation_noise) >= np.square(np.finfo(float).eps * values[0]))
+    assert np.isfinite(np.asarray(model.log_likelihood(off_by_rounding))).all()
