@@ -256,3 +256,15 @@ def test_constant_and_short_series_give_finite_systems():
         found = LinearDynamicalSystem(1, max_iter=3).fit(X)
         assert np.isfinite(found.score(X))
         assert np.isfinite(found.forecast(X, 2).upper).all()
+
+
+def test_a_system_that_grows_beyond_all_numbers_imputes_nothing():
+    X = np.array([[0.5], [np.nan], [-1.0], [np.nan]] * 6)
+    system = LinearDynamicalSystem(n_latents=1)
+    for name in ("transition", "observation", "transition_noise", "observation_noise", "initial_covariance"):
+        setattr(system, f"{name}_", np.array([[1.0]]))
+    system.initial_mean_, system.offset_ = np.zeros(1), np.zeros(1)
+    assert np.isfinite(system.impute(X, random_state=0)).all()
+    system.transition_ = np.array([[1e100]])
+    with pytest.raises(ValueError, match="cannot be imputed: the system grows so fast"):
+        system.impute(X, random_state=0)

@@ -24,8 +24,9 @@ from kullback.cli._group import _sentence
 
 #: Characters of a line: what the command allows itself, for names of files and columns may be long, and its name.
 LONGEST = 1010
-#: Bytes that this process may need for any file, and for each byte of it: pyarrow takes some kilobytes for a column.
-MEMORY, TIMES = 400 << 20, 1000
+#: Bytes that this process may need for any file, and for each byte of it: pyarrow takes some kilobytes for a column,
+#: and a compressed header of many columns is a fifth as long.
+MEMORY, TIMES, PACKED = 400 << 20, 1000, 5
 #: Seconds until a pipe that is opened once more gets its end.
 PATIENCE = 20.0
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -52,7 +53,8 @@ def tried(file: File, path: Path) -> Outcome:
     before = _most_held(anew=True)
     outcome = _tried(file, path)
     taken = _most_held() - before
-    if not outcome.fails and taken > MEMORY + TIMES * len(file.data):
+    size = len(file.data) * (PACKED if file.suffix.endswith(("gz", "zst")) else 1)
+    if not outcome.fails and taken > MEMORY + TIMES * size:
         return Outcome("memory", f"{taken >> 20:,} MB were needed, and it was {outcome.name}: {outcome.said}")
     return outcome
 

@@ -90,7 +90,10 @@ class LinearDynamicalQuestions(SequenceEstimator):
         random = check_random_state(self.random_state if random_state is None else random_state)
         with computing():
             drawn = np.asarray(_impute(model, data.batch(), jax.random.key(random.randint(2**31))))[: len(data)]
-        return np.where(np.isnan(result), drawn, result)
+        filled = np.where(np.isnan(result), drawn, result)
+        if not np.isfinite(filled).all():
+            raise ValueError("X cannot be imputed: the system grows so fast that what it expects is not finite.")
+        return filled
 
     def sample(self, n_samples: int = 1, inputs: Any = None, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Draw one sequence and its hidden states."""
