@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from kullback.families import Batch, Gaussian, Steps
+from kullback.families import Batch, Gaussian, TimeIndex
 from kullback.learning import em_step, online_em_step
 from kullback.models import CompoundDirichlet, HiddenMarkovModel, LinearDynamicalSystem
 from kullback.plots import COLORS, panels, save
@@ -100,9 +100,9 @@ def _padded(sequences, rows):
     """Return a batch of sequences with so many rows; those of the padding have no weight."""
     values = np.concatenate(sequences)
     more = rows - len(values)
-    first = np.concatenate([Steps.of_lengths([len(one) for one in sequences]).first, np.ones(more, bool)])
+    first = np.concatenate([TimeIndex.of_lengths([len(one) for one in sequences]).starts, np.ones(more, bool)])
     weight = np.concatenate([np.ones(len(values)), np.zeros(more)])
-    return Batch(np.concatenate([values, np.zeros((more, 4))]), weight, steps=Steps(first))
+    return Batch(np.concatenate([values, np.zeros((more, 4))]), weight, time=TimeIndex(first))
 
 
 def kalman_filter(rng, length=10):
@@ -113,8 +113,8 @@ def kalman_filter(rng, length=10):
     )
     keys = jax.random.split(jax.random.key(0), SAMPLES // length)
     values = np.asarray(jax.jit(jax.vmap(lambda key: truth.sample_sequence(key, length)[1]))(keys))
-    steps = Steps.of_lengths([length])
-    batches = [Batch(one, steps=steps) for one in values]
+    steps = TimeIndex.of_lengths([length])
+    batches = [Batch(one, time=steps) for one in values]
     starts = []
     for _ in range(STARTS):
         turn, _ = np.linalg.qr(rng.normal(size=(5, 5)))

@@ -15,8 +15,8 @@ from safetensors.numpy import save_file
 import kullback
 from cli.helpers import write_csv
 from estimators.forged import opened
-from kullback._printable import printable
 from kullback.cli._table import _Lines
+from kullback.storage import printable
 
 X = np.random.default_rng(0).normal(size=(400, 2))
 #: Names that a terminal would obey: a title, colors, a bell, the other direction of writing, an 8-bit escape.

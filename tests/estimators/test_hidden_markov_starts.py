@@ -124,7 +124,7 @@ def test_trials_see_all_of_a_long_series():
     some = _hmm_starts.trial_rows(_hmm_starts.Sequences(rows, first))
     assert len(some) == _hmm_starts.TRIAL_ROWS
     assert (some.X[0], some.X[-1]) == (0, 49_999)
-    np.testing.assert_array_equal(np.flatnonzero(some.first), np.flatnonzero(np.diff(some.X[:, 0], prepend=-2) != 1))
+    np.testing.assert_array_equal(np.flatnonzero(some.starts), np.flatnonzero(np.diff(some.X[:, 0], prepend=-2) != 1))
 
 
 def test_an_impossible_beginning_names_its_prior():

@@ -162,8 +162,8 @@ def test_width_of_a_data_point(family):
 
     @quick
     def fit(member, x, width):
-        whole = member.expected_statistics(Batch(x, width=width))[0]
-        a, b = (member.expected_statistics(Batch(part, width=width))[0] for part in jnp.split(x, 2))
+        whole = member.expected_statistics(Batch(x, point_variance=width))[0]
+        a, b = (member.expected_statistics(Batch(part, point_variance=width))[0] for part in jnp.split(x, 2))
         return member.maximize(whole), member.maximize(a.merge(b))
 
     extra = 0.5 * (np.eye(2) if family is Gaussian else np.ones(2) if family is DiagonalGaussian else 1.0)

@@ -53,17 +53,17 @@ UNDONE: dict[str, list[tuple[str, str, str]]] = {
     ],
     "equal models are equal bytes": [
         (
-            "_tensor_file.py",
+            "storage/_tensor_file.py",
             'metadata={"header": json.dumps({"format": format, **header})}',
             'metadata={"format": format, "header": json.dumps(header)}',
         ),
     ],
     "terminals get no escapes": [
         (
-            "_printable.py",
+            "storage/_printable.py",
             "    return _UNSAFE.sub(lambda found: found[0].encode",
             "    return text or (lambda found: found[0].encode",
         )
     ],
-    "sentences are short": [("_printable.py", "    if len(line) <= most:", "    if True:")],
+    "sentences are short": [("storage/_printable.py", "    if len(line) <= most:", "    if True:")],
 }

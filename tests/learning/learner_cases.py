@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import optax
 
-from kullback.families import Batch, DiagonalGaussian, Gaussian, Poisson, Steps
+from kullback.families import Batch, DiagonalGaussian, Gaussian, Poisson, TimeIndex
 from kullback.learning import (
     EM,
     Averaged,
@@ -47,7 +47,8 @@ def points(values: np.ndarray = POINTS, dtype: Any = np.float64) -> list[Batch]:
 
 def going_on() -> list[Batch]:
     return [
-        Batch(part, weight=None, steps=Steps(BEGINS)) for part in proof.hmm_rows(STEPS * ROWS).reshape(STEPS, ROWS, 1)
+        Batch(part, weight=None, time=TimeIndex(BEGINS))
+        for part in proof.hmm_rows(STEPS * ROWS).reshape(STEPS, ROWS, 1)
     ]
 
 

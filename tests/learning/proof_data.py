@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from kullback.families import Batch, Steps
+from kullback.families import Batch, TimeIndex
 from kullback.learning import Chunk, Epochs, Stream, begin, fit, load_place, save_place, stack
 from kullback.runtime import as_numpy, is_array
 from kullback.sources import open_source
@@ -41,8 +41,8 @@ class FileBatches:
 
 
 def prepared(table: np.ndarray, dtype: Any = np.float64, goes_on: bool = False) -> Batch:
-    steps = Steps(np.zeros(len(table), bool)) if goes_on else None
-    return Batch(np.ascontiguousarray(table, dtype), steps=steps)
+    steps = TimeIndex(np.zeros(len(table), bool)) if goes_on else None
+    return Batch(np.ascontiguousarray(table, dtype), time=steps)
 
 
 class GivenSteps:

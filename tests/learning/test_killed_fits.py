@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kullback._whole_file import sweep
+from kullback.storage import remove_leftovers
 from learning import proof_models as proof
 from tiers import slow
 
@@ -90,5 +90,5 @@ def test_a_fit_that_is_killed_three_times_ends_at_the_same_bits(kind, server, tm
     start(server, kind, tmp_path, "parts")
     assert ended(server) == 0
     assert (tmp_path / "parts.end").read_bytes() == (tmp_path / "whole.end").read_bytes()
-    sweep(checkpoint)  # what a writer has left that was killed in the middle
+    remove_leftovers(checkpoint)  # what a writer has left that was killed in the middle
     assert not [path.name for path in tmp_path.glob(".*")]

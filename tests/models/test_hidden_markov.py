@@ -10,7 +10,7 @@ import pytest
 from hmmlearn.hmm import GaussianHMM
 
 from contracts.quick import quick
-from kullback.families import Batch, Categorical, DiagonalGaussian, Extent, Gaussian, Poisson, Steps
+from kullback.families import Batch, Categorical, DiagonalGaussian, Extent, Gaussian, Poisson, TimeIndex
 from kullback.geometry import relative_entropy
 from kullback.learning import combine, em_step, online_em_step
 from kullback.models import HiddenMarkovModel
@@ -40,7 +40,7 @@ def padded(values, starts=(0,), ahead=0, weight=1.0, observed=None):
     each = np.where(place < rows, weight, 0.0)
     first = np.isin(place, starts) | (place >= rows)
     values = np.concatenate([values, np.full((T - rows, *values.shape[1:]), 1e9)])
-    return Batch(values, each, observed=observed, steps=Steps(first, (place >= rows - ahead) & (place < rows)))
+    return Batch(values, each, observed=observed, time=TimeIndex(first, (place >= rows - ahead) & (place < rows)))
 
 
 @quick
@@ -144,7 +144,7 @@ def test_padding_is_not_looked_at_and_weights_multiply():
     few = VALUES[:4]
     plain, heavy = ask(padded(few)), ask(padded(few, weight=2.0))
     gather = quick(lambda m, batch: m.expected_statistics(batch))
-    assert_same(plain[2:], gather(MODEL, Batch(few, steps=Steps.of_lengths([4]))))
+    assert_same(plain[2:], gather(MODEL, Batch(few, time=TimeIndex.of_lengths([4]))))
     assert_same(heavy[2], quick(lambda s: s.scale(2.0))(plain[2]))
 
 
@@ -206,12 +206,12 @@ def test_long_batches_are_swept_block_by_block():
     place = np.arange(rows)
     model = HiddenMarkovModel([1.0, 0.0, 0.0], LEFT_TO_RIGHT, Categorical(rng.dirichlet(np.ones(4), K)))
     model = eqx.tree_at(lambda m: m.emissions.probabilities, model, model.emissions.probabilities * [1, 1, 1, 0.0])
-    steps = Steps((place % 700 == 650) | (place > 4900), (place > 4800) & (place <= 4900))
+    steps = TimeIndex((place % 700 == 650) | (place > 4900), (place > 4800) & (place <= 4900))
     values, weight = rng.integers(0, 3, rows), np.where(place <= 4900, 2.0, 0.0)
     both = quick(lambda m, b, c: (m.expected_statistics(b, c), m._at_once(b, c, by_logarithms)))
     for value in (0, 3):
         values[3000] = value
-        quickly, surely = both(model, Batch(values, weight, steps=steps), np.array([0.2, 0.5, 0.3]))
+        quickly, surely = both(model, Batch(values, weight, time=steps), np.array([0.2, 0.5, 0.3]))
         assert_same(quickly, surely)
         assert np.isfinite(float(quickly[0].log_likelihood)) == (value == 0)
         assert float(quickly[0].mass) == 2 * 4801
@@ -222,7 +222,7 @@ def test_a_million_steps():
     rows = 1_000_000
     rng = np.random.default_rng(0)
     model = HiddenMarkovModel([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], DiagonalGaussian([[0.0], [1.0]], [[1e-4], [1e-4]]))
-    batch = Batch(10 * rng.normal(size=(rows, 1)), steps=Steps(np.arange(rows) == 0))
+    batch = Batch(10 * rng.normal(size=(rows, 1)), time=TimeIndex(np.arange(rows) == 0))
     found = quick(lambda m, batch: m.expected_statistics(batch)[0])(model, batch)
     assert float(found.log_likelihood) < -1e5 * rows
     assert float(found.emissions.mass.sum()) == pytest.approx(rows, rel=1e-12)
@@ -244,9 +244,9 @@ def test_own_statistics_are_those_of_all_paths():
 def test_own_statistics_of_pieces_start_from_the_carry():
     whole = own(MODEL, Extent.of_lengths(T))
     place = np.arange(T)
-    early = own(MODEL, Extent(2.0, Steps(place == 0, place >= 2), np.ones(T)))
+    early = own(MODEL, Extent(2.0, TimeIndex(place == 0, place >= 2), np.ones(T)))
     carry = MODEL.initial @ MODEL.transitions
-    late = own(MODEL, Extent(4.0, Steps(place >= 4), np.where(place < 4, 1.0, 0.0), carry))
+    late = own(MODEL, Extent(4.0, TimeIndex(place >= 4), np.where(place < 4, 1.0, 0.0), carry))
     assert_same(merged(early, late), whole)
 
 
@@ -301,7 +301,7 @@ def test_twenty_steps_of_em_are_those_of_hmmlearn():
     )
     peer.startprob_, peer.transmat_ = start.initial, start.transitions
     peer.means_, peer.covars_ = start.emissions.mean, start.emissions.covariance
-    batch = Batch(X, steps=Steps.of_lengths(lengths))
+    batch = Batch(X, time=TimeIndex.of_lengths(lengths))
     assert float(quick(lambda m, b: m.log_likelihood(b).sum())(start, batch)) == pytest.approx(
         peer.score(X, lengths), rel=1e-10
     )
@@ -318,7 +318,7 @@ def test_twenty_steps_of_em_are_those_of_hmmlearn():
 
 
 def test_online_em_with_rate_one_is_batch_em():
-    batch = Batch(VALUES, width=0.1, steps=Steps.of_lengths([4, 2]))
+    batch = Batch(VALUES, point_variance=0.1, time=TimeIndex.of_lengths([4, 2]))
     assert_same(online_em_step(MODEL, batch, np.float64(1.0))[0], em_step(MODEL, batch)[0])
     assert_same(online_em_step(MODEL, batch, np.float64(0.0))[0], MODEL)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from contracts.quick import quick
-from kullback.families import Batch, Extent, Steps
+from kullback.families import Batch, Extent, TimeIndex
 from kullback.geometry import relative_entropy
 from kullback.models import States
 from kullback.models._linear_dynamical_system import PARAMETERS
@@ -43,9 +43,9 @@ def case(m, holes, seed=0, **more):
 
 
 def batch_of(values, observed, inputs, weight, **more):
-    steps = Steps.of_lengths(LENGTHS, inputs)
+    steps = TimeIndex.of_lengths(LENGTHS, inputs)
     seen = None if observed.all() else observed
-    return Batch(values, np.repeat(weight, LENGTHS), observed=seen, steps=steps, **more)
+    return Batch(values, np.repeat(weight, LENGTHS), observed=seen, time=steps, **more)
 
 
 def cut(array, k):
@@ -89,7 +89,7 @@ def test_rows_that_continue_and_rows_ahead():
     model, values, observed, inputs, weight = case(2, True, seed=1)
     first = np.isin(np.arange(ROWS), STARTS[1:])
     ahead = np.isin(np.arange(ROWS), [3, 4, 10, 11])
-    batch = eqx.tree_at(lambda b: b.steps, batch_of(values, observed, inputs, weight), Steps(first, ahead, inputs))
+    batch = eqx.tree_at(lambda b: b.time, batch_of(values, observed, inputs, weight), TimeIndex(first, ahead, inputs))
     likelihood, smoothed, filtered, statistics, carried, last = ask(model, batch, CARRY)
     plain = DenseStatistics(model)
     for k, length in enumerate(LENGTHS):
@@ -110,9 +110,9 @@ def test_rows_that_continue_and_rows_ahead():
 def test_own_statistics_are_those_of_the_dense_gaussian():
     model, _, _, inputs, weight = case(2, False, seed=2)
     for carry in (None, CARRY):
-        steps = Steps.of_lengths(LENGTHS, inputs)
+        steps = TimeIndex.of_lengths(LENGTHS, inputs)
         if carry is not None:
-            steps = Steps(np.isin(np.arange(ROWS), STARTS[1:]), None, inputs)
+            steps = TimeIndex(np.isin(np.arange(ROWS), STARTS[1:]), None, inputs)
         each = np.repeat(weight, LENGTHS)
         found = own(model, Extent(each.sum(), steps, each, carry))
         plain = DenseStatistics(model)

@@ -9,7 +9,7 @@ from pykalman import KalmanFilter
 from scipy.stats import multivariate_normal
 
 from contracts.quick import quick
-from kullback.families import Batch, Extent, Steps
+from kullback.families import Batch, Extent, TimeIndex
 from kullback.geometry import relative_entropy
 from kullback.learning import combine, em, em_step, online_em_step
 from kullback.models import LinearDynamicalSystem, subspace_start
@@ -31,7 +31,7 @@ def data(model, seed, m=0, holes=False):
     inputs = rng.normal(size=(ROWS, m)) if m else None
     _, values = quick(lambda model, key, u: model.sample_sequence(key, ROWS, u))(model, jax.random.key(seed), inputs)
     observed = rng.random((ROWS, 3)) < 0.8 if holes else None
-    return Batch(np.asarray(values), observed=observed, steps=Steps.of_lengths(LENGTHS, inputs))
+    return Batch(np.asarray(values), observed=observed, time=TimeIndex.of_lengths(LENGTHS, inputs))
 
 
 def observables(model):
@@ -57,7 +57,7 @@ def test_em_is_that_of_pykalman():
     theirs = (*theirs, "initial_state_mean", "initial_state_covariance")
     start = {name: np.asarray(getattr(model, own)) for name, own in zip(theirs, names, strict=True)}
     peer = KalmanFilter(em_vars=list(theirs), **start).em(values, n_iter=3)
-    batch = Batch(values, steps=Steps.of_lengths([ROWS]))
+    batch = Batch(values, time=TimeIndex.of_lengths([ROWS]))
     for _ in range(3):
         model, _ = em_step(model, batch)
     for name, own in zip(theirs, names, strict=True):
@@ -90,8 +90,8 @@ def test_pieces_with_a_carry_filter_like_the_whole():
     carry, means, parts = None, [], []
     for start in (0, 20):
         piece = slice(start, start + 20)
-        steps = Steps(batch.steps.first[piece])
-        states, carry, found = run(model, Batch(np.asarray(batch.values)[piece], steps=steps), carry)
+        steps = TimeIndex(batch.time.starts[piece])
+        states, carry, found = run(model, Batch(np.asarray(batch.values)[piece], time=steps), carry)
         means.append(states.mean)
         parts.append(found)
     np.testing.assert_allclose(np.concatenate(means), whole.mean, rtol=1e-11, atol=1e-12)
@@ -122,8 +122,8 @@ def test_no_parameter_that_is_free_can_come_nearer(fixed):
 def test_inputs_that_never_come_leave_their_matrices_as_they_are():
     model = random_system(np.random.default_rng(5), m=1, offset=True)
     batch = data(model, 6, m=1)
-    steps = Steps.of_lengths(LENGTHS, np.zeros((ROWS, 1)))
-    statistics, _ = gather(model, eqx.tree_at(lambda b: b.steps, batch, steps))
+    steps = TimeIndex.of_lengths(LENGTHS, np.zeros((ROWS, 1)))
+    statistics, _ = gather(model, eqx.tree_at(lambda b: b.time, batch, steps))
     new = maximize(model, statistics)
     np.testing.assert_allclose(new.input_transition, model.input_transition, rtol=1e-12)
     np.testing.assert_allclose(new.input_observation, model.input_observation, rtol=1e-12)
@@ -193,7 +193,7 @@ def test_imputed_entries_are_draws_given_the_rest():
     rng = np.random.default_rng(8)
     model = random_system(rng, n=2, offset=True)
     values, observed = rng.normal(size=(4, 2)), np.array([[1, 0], [0, 0], [1, 1], [0, 1]], bool)
-    batch = Batch(values, observed=observed, steps=Steps.of_lengths([4]))
+    batch = Batch(values, observed=observed, time=TimeIndex.of_lengths([4]))
     keys = jax.random.split(jax.random.key(0), 20_000)
     draws = np.asarray(quick(jax.vmap(lambda key: model.impute(batch, key)))(keys))
     np.testing.assert_array_equal(draws[:, observed], np.broadcast_to(values[observed], (20_000, 4)))
@@ -212,7 +212,7 @@ def test_forecasts_are_those_of_the_dense_gaussian():
     rng = np.random.default_rng(9)
     model = random_system(rng, m=1, offset=True)
     inputs, values = rng.normal(size=(7, 1)), rng.normal(size=(7, 3))
-    batch = Batch(values[:4], steps=Steps.of_lengths([4], inputs[:4]))
+    batch = Batch(values[:4], time=TimeIndex.of_lengths([4], inputs[:4]))
     mean, covariance = quick(lambda m, b, u: m.forecast(m.filter(b)[1], 3, u))(model, batch, inputs[4:])
     joint = dense(model, 7, inputs)
     _, given, _ = joint.given(values, np.arange(7)[:, None] + np.zeros(3, int) < 4)
@@ -226,13 +226,13 @@ def test_the_energy_of_a_sequence_is_that_of_the_dense_gaussian():
     rng = np.random.default_rng(10)
     model = random_system(rng, m=1, offset=True)
     inputs = rng.normal(size=(5, 1))
-    steps, joint = Steps.of_lengths([5], inputs), dense(model, 5, inputs)
+    steps, joint = TimeIndex.of_lengths([5], inputs), dense(model, 5, inputs)
 
     @quick
     def drawn(model, steps):
         h, v = model.sample_sequence(jax.random.key(1), 5, steps.inputs)
-        free = model.log_likelihood(Batch(v, steps=steps))
-        return h, v, jnp.sum(model.energy(v, h, steps=steps)), model.energy(v, steps=steps), -free
+        free = model.log_likelihood(Batch(v, time=steps))
+        return h, v, jnp.sum(model.energy(v, h, time=steps)), model.energy(v, time=steps), -free
 
     h, v, energy, one, other = drawn(model, steps)
     density = multivariate_normal(joint.mean, joint.covariance).logpdf(np.concatenate([h.ravel(), v.ravel()]))
@@ -266,11 +266,11 @@ def both(model, batch):
 def test_32_bits_stay_32_bits():
     model = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), random_system(np.random.default_rng(12)))
     values = np.random.default_rng(0).normal(size=(300, 3)).astype(np.float32)
-    batch = Batch(values, steps=Steps.of_lengths([300]))
+    batch = Batch(values, time=TimeIndex.of_lengths([300]))
     moved, carry, likelihood = quick(both)(model, batch)
     assert {leaf.dtype for leaf in jax.tree.leaves((moved, carry, likelihood))} == {np.dtype(np.float32)}
     wide = jax.tree.map(lambda leaf: np.asarray(leaf, float), model)
-    exact = quick(lambda m, b: jnp.sum(m.log_likelihood(b)))(wide, Batch(values.astype(float), steps=batch.steps))
+    exact = quick(lambda m, b: jnp.sum(m.log_likelihood(b)))(wide, Batch(values.astype(float), time=batch.time))
     np.testing.assert_allclose(likelihood, exact, rtol=1e-4)
 
 
@@ -282,7 +282,7 @@ def test_a_start_from_subspaces_is_near_the_end():
     assert_same(start, again, rtol=0, atol=0)
     found, expected = (np.sort_complex(np.linalg.eigvals(m.transition)) for m in (start, model))
     np.testing.assert_allclose(found, expected, atol=0.15)
-    batch = Batch(values, steps=Steps.of_lengths([2000]))
+    batch = Batch(values, time=TimeIndex.of_lengths([2000]))
     likelihood = quick(lambda m, b: jnp.mean(m.log_likelihood(b)))
     assert float(likelihood(start, batch)) > float(likelihood(model, batch)) - 0.01
     shaken = subspace_start(values, 2, rng=np.random.default_rng(0))
@@ -309,8 +309,8 @@ def test_errors_say_what_is_wrong():
     with pytest.raises(ValueError, match="fixed has 'speed'"):
         LinearDynamicalSystem(eye, [[1.0, 0.0]], eye, [[1.0]], np.zeros(2), eye, fixed=("speed",))
     driven = LinearDynamicalSystem(eye, [[1.0, 0.0]], eye, [[1.0]], np.zeros(2), eye, input_transition=np.ones((2, 1)))
-    with pytest.raises(ValueError, match="steps has no inputs"):
-        driven.log_likelihood(Batch(np.ones((3, 1)), steps=Steps.of_lengths([3])))
+    with pytest.raises(ValueError, match="time has no inputs"):
+        driven.log_likelihood(Batch(np.ones((3, 1)), time=TimeIndex.of_lengths([3])))
     with pytest.raises(ValueError, match="as many outputs and states"):
         driven.aligned_to(random_system(np.random.default_rng(0)))
 
@@ -321,7 +321,7 @@ def test_a_constant_series_has_a_likelihood_whatever_its_offset_is_rounded_to():
         transition=[[0.9]], transition_noise=[[1.0]], observation=[[0.0], [0.0]], observation_noise=np.eye(2),
         initial_mean=[0.0], initial_covariance=[[1.0]], offset=[0.0, 0.0],
     )  # fmt: skip
-    model, _ = em_step(start, Batch(values, steps=Steps.of_lengths([3])))
-    off_by_rounding = Batch(values * (1 + 2.3e-16), steps=Steps.of_lengths([3]))
+    model, _ = em_step(start, Batch(values, time=TimeIndex.of_lengths([3])))
+    off_by_rounding = Batch(values * (1 + 2.3e-16), time=TimeIndex.of_lengths([3]))
     assert np.all(np.diagonal(model.observation_noise) >= np.square(np.finfo(float).eps * values[0]))
     assert np.isfinite(np.asarray(model.log_likelihood(off_by_rounding))).all()

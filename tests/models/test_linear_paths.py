@@ -8,7 +8,7 @@ import pytest
 from statsmodels.tsa.statespace.kalman_smoother import KalmanSmoother
 
 from contracts.quick import quick
-from kullback.families import Batch, Steps
+from kullback.families import Batch, TimeIndex
 from kullback.models import States
 from kullback.models._kalman import Dynamics, predicted, updated
 from models.dense_sequences import random_system
@@ -33,12 +33,12 @@ def ask_more(model, batch, carry):
 def batch_of(n, continues, ahead, general):
     rng = np.random.default_rng(3)
     values, weight = rng.normal(size=(ROWS, n)), np.repeat(rng.uniform(0.5, 2, len(LENGTHS)), LENGTHS)
-    first = Steps.of_lengths(LENGTHS).first
+    first = TimeIndex.of_lengths(LENGTHS).starts
     first[0] = not continues
     late = np.zeros(ROWS, bool)
     late[ROWS - 7 :] = ahead
     # an array that says that all is observed is enough to go the general way
-    return Batch(values, weight, observed=np.ones_like(values, bool) if general else None, steps=Steps(first, late))
+    return Batch(values, weight, observed=np.ones_like(values, bool) if general else None, time=TimeIndex(first, late))
 
 
 def assert_same(one, other, rtol=1e-9, atol=1e-11):
@@ -84,8 +84,8 @@ def test_gradients_go_both_ways():
 
         return jax.grad(total)(model)
 
-    steps = Steps.of_lengths([300])
-    assert_same(*(slopes(model, Batch(values, observed=o, steps=steps)) for o in (None, np.ones_like(values, bool))))
+    steps = TimeIndex.of_lengths([300])
+    assert_same(*(slopes(model, Batch(values, observed=o, time=steps)) for o in (None, np.ones_like(values, bool))))
 
 
 @pytest.mark.parametrize("holes", [False, True])
@@ -103,7 +103,7 @@ def test_the_smoother_is_that_of_statsmodels(holes):
         peer[name] = matrix
     peer.initialize_known(model.initial_mean, model.initial_covariance)
     expected = peer.smooth()
-    batch = Batch(values, observed=seen if holes else None, steps=Steps.of_lengths([rows]))
+    batch = Batch(values, observed=seen if holes else None, time=TimeIndex.of_lengths([rows]))
     found, likelihood = quick(lambda m, b: (m.smooth(b), m.log_likelihood(b)))(model, batch)
     np.testing.assert_allclose(np.sum(likelihood), expected.llf, rtol=1e-10)
     np.testing.assert_allclose(found.states.mean, expected.smoothed_state.T, rtol=1e-8, atol=1e-9)

@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
 from contracts.quick import quick
-from kullback.families import Batch, DiagonalGaussian, Frame, Gaussian, Poisson, SphericalGaussian
+from kullback.families import Batch, DiagonalGaussian, Gaussian, Poisson, SphericalGaussian, Standardization
 from kullback.learning import em_step
 from kullback.models import Mixture
 
@@ -43,21 +43,26 @@ def alike(a, b, rtol, atol=0.0):
 def test_features_and_whitened_rows_say_the_same(kind):
     model = Mixture(RNG.dirichlet(np.ones(K)), gaussians(kind))
     X, weight = RNG.normal(size=(300, N)) * [1, 10, 0.1] + [5, -30, 0], RNG.uniform(0, 2, 300)
-    frame = Frame(X.mean(axis=0), X.std(axis=0))
-    alike(step(model, Batch(X, weight, 0.01, frame=frame)), step(model, Batch(X, weight, 0.01)), 1e-9, 1e-10)
+    standardization = Standardization(X.mean(axis=0), X.std(axis=0))
+    alike(
+        step(model, Batch(X, weight, 0.01, standardization=standardization)),
+        step(model, Batch(X, weight, 0.01)),
+        1e-9,
+        1e-10,
+    )
 
 
 @pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
 def test_features_are_refused_where_they_would_lose_digits(kind):
-    frame = Frame(np.zeros(N), np.ones(N))
-    assert gaussians(kind).features_pay(frame, 10.0)
-    assert not gaussians(kind, away=1e5).features_pay(frame, 10.0)
-    assert not gaussians(kind).features_pay(frame, 1e5)
+    standardization = Standardization(np.zeros(N), np.ones(N))
+    assert gaussians(kind).feature_kernel_is_accurate(standardization, 10.0)
+    assert not gaussians(kind, away=1e5).feature_kernel_is_accurate(standardization, 10.0)
+    assert not gaussians(kind).feature_kernel_is_accurate(standardization, 1e5)
 
 
 def test_features_are_refused_where_columns_are_many():
     few = Gaussian(np.zeros((2, 20)), np.tile(np.eye(20), (2, 1, 1)))
-    assert not few.features_pay(Frame(np.zeros(20), np.ones(20)), 1.0)
+    assert not few.feature_kernel_is_accurate(Standardization(np.zeros(20), np.ones(20)), 1.0)
 
 
 def test_clusters_far_apart_keep_their_digits():

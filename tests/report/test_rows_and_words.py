@@ -9,7 +9,7 @@ from scipy import stats
 
 import kullback
 from kullback.families import Categorical, Exponential, Gaussian, Independent, Poisson
-from kullback.families._whole import WholeFamily
+from kullback.families._unsplittable import UnsplittableFamily
 from kullback.report import write_report
 from kullback.report._columns import columns_of
 from kullback.report._components import draw_plane, plane_of, shown_rows
@@ -138,7 +138,7 @@ def test_a_page_of_wide_counts_says_what_a_bar_is(tmp_path):
     assert re.search(r"Each bar is of \d\d whole numbers\.", text)
 
 
-class Unheard(WholeFamily):
+class Unheard(UnsplittableFamily):
     """A family from elsewhere: exponentials under another name."""
 
     fixed_size = 1

@@ -9,9 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from kullback import estimators
-from kullback._file_lock import locked
-from kullback._whole_file import sweep
 from kullback.cli._place import Place, read_place
+from kullback.storage import lock_file, remove_leftovers
 
 
 class Checkpoint:
@@ -36,7 +35,7 @@ class Checkpoint:
                 file = open(beside, "ab")
             except OSError as error:
                 raise OSError(error.errno, error.strerror, str(self._path)) from None
-            if locked(file) is False:
+            if lock_file(file) is False:
                 file.close()
                 raise ValueError(
                     f"{self._path} is in use by another fit: let it end, or give --checkpoint another file."
@@ -55,7 +54,7 @@ class Checkpoint:
     def begin(self, resume: bool) -> tuple[Any, Place]:
         """Return the estimator and the place to go on from; None and the first place if there is no such file."""
         if not self._path.exists():
-            sweep(self._path)
+            remove_leftovers(self._path)
             return None, Place()
         if not resume:
             _, place = self._read()
@@ -65,7 +64,7 @@ class Checkpoint:
                 )
             return None, Place()
         estimator, place = self._read()
-        sweep(self._path)
+        remove_leftovers(self._path)
         return estimator, place
 
     def _read(self) -> tuple[Any, Place]:

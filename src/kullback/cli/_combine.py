@@ -21,11 +21,11 @@ def combine(
 ) -> None:
     """Make one model of several fitted apart, without their data."""
     from kullback import estimators
-    from kullback._whole_file import check_goal
     from kullback.cli._held import Held
     from kullback.cli._say import answer, said_warnings
+    from kullback.storage import check_writable
 
-    check_goal(save)
+    check_writable(save)
     held = [Held.load(path) for path in models]
     for path, other in zip(models, held, strict=True):
         for what, mine, theirs in (("columns", held[0].names, other.names), ("words", held[0].codes, other.codes)):

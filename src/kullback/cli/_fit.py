@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from kullback._whole_file import check_goal
 from kullback.cli._arguments import BatchRows, Columns, Data, Format, Header, Json, MaxBad, Quiet, Save, SkipBad
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._climb import fit_at_once
@@ -20,6 +19,7 @@ from kullback.cli._place import Place
 from kullback.cli._progress import Progress, write_json
 from kullback.cli._roles import Roles
 from kullback.cli._say import answer, said_warnings, say
+from kullback.storage import check_writable
 
 
 class Method(enum.StrEnum):
@@ -90,7 +90,7 @@ def fit(
     _check(estimator, method, passes, shuffle, checkpoint, resume, rows.piped, scheduler)
     _check_roles(type(estimator), roles, scheduler, method)
     for goal in (save, *([] if checkpoint is None else [checkpoint])):
-        check_goal(goal)
+        check_writable(goal)
     estimator._validate_params()
     began = time.monotonic()
     with contextlib.ExitStack() as stack:

@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any
 
-from kullback._printable import printable_json
+from kullback.storage import printable_json
 
 
 def json_line(value: Any) -> str:

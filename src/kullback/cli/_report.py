@@ -25,13 +25,13 @@ def report(
     """Write one page that tells what a model has learned."""
     import numpy as np
 
-    from kullback._whole_file import check_goal
     from kullback.cli._held import Held
     from kullback.cli._say import answer, said_warnings
     from kullback.report import write_report
+    from kullback.storage import check_writable
 
     if output.exists():  # a folder that is not there is made
-        check_goal(output)
+        check_writable(output)
     held = Held.load(model)
     piece = None if data is None else held.all_rows(data, header=header, format=format)
     if held.names is not None:

@@ -6,8 +6,8 @@ import jax
 import numpy as np
 
 from kullback.cli._roles import Piece
-from kullback.families import Batch
-from kullback.learning import sized_jit
+from kullback.core import Batch
+from kullback.learning import adaptive_jit
 from kullback.runtime import computing
 
 #: Rows that are drawn from a model to see how likely its own rows are.
@@ -45,7 +45,7 @@ class OfSeries:
         estimator, rows = self._estimator, len(piece.X)
         data, model = estimator._asked(piece.X, piece.lengths, piece.inputs)
         if self._carry is not None and (piece.sequence is None or piece.sequence[0] == self._last):
-            data.first[0] = False
+            data.starts[0] = False
         self._last = None if piece.sequence is None else piece.sequence[-1]
         with computing():
             batch = data.batch(model)
@@ -56,7 +56,7 @@ class OfSeries:
         return RowScores(np.asarray(found)[:rows], component)
 
 
-@sized_jit
+@adaptive_jit
 def _next_rows(model: Any, batch: Batch, carry: Any) -> Any:
     return model.log_likelihood(batch, carry), *model.filter(batch, carry)
 

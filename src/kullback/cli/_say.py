@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kullback._printable import printable, sentence
+from kullback.storage import printable, sentence
 
 #: Characters of a sentence: what the library says in 300, and names of files and columns.
 _MOST = 1000

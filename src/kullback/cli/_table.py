@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
-from kullback._printable import printable
-from kullback._whole_file import check_goal, naming, whole_file
 from kullback.cli._json import json_line
+from kullback.storage import atomic_file, check_writable, name_in_errors, printable
 
 _SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")
 
@@ -29,17 +28,17 @@ class Table:
             return
         if path.suffix.lower() not in _SUFFIXES:
             raise ValueError(f"{path} has none of the suffixes {', '.join(_SUFFIXES)}: they say what to write.")
-        check_goal(path)
+        check_writable(path)
 
     def write(self, columns: dict[str, Any]) -> None:
         """Write rows, given by their columns."""
         rows = {name: column.tolist() if hasattr(column, "tolist") else column for name, column in columns.items()}
-        with contextlib.nullcontext() if self._path is None else naming(self._path):
+        with contextlib.nullcontext() if self._path is None else name_in_errors(self._path):
             self._put(rows)
 
     def __enter__(self) -> Self:
         if self._path is not None:
-            file = self._open.enter_context(whole_file(self._path))
+            file = self._open.enter_context(atomic_file(self._path))
             suffix = self._path.suffix.lower()
             writer = _parquet(file) if suffix == ".parquet" else _text(file, suffix != ".csv")
             self._put = self._open.enter_context(writer)
@@ -48,7 +47,7 @@ class Table:
     def __exit__(self, *error: Any) -> None:
         if self._path is None:
             sys.stdout.flush()
-        with contextlib.nullcontext() if self._path is None else naming(self._path):
+        with contextlib.nullcontext() if self._path is None else name_in_errors(self._path):
             self._open.__exit__(*error)
 
 

@@ -131,7 +131,7 @@ class _Together:
         if not points.any():
             return
         if self._begun:
-            self.estimator._keep(_nearest(fitted, points))
+            self.estimator._keep(_combined_model(fitted, points))
         else:
             self.estimator = estimators.combine(fitted, points)
             self._begun = True
@@ -159,7 +159,7 @@ class _Together:
             setattr(self.estimator, name, value)
 
 
-def _nearest(fitted: Sequence[Any], points: np.ndarray) -> Any:
+def _combined_model(fitted: Sequence[Any], points: np.ndarray) -> Any:
     """Return the model nearest to several that come from one: a mixture's labels are lined up still."""
     with computing():
         models = [one.to_model() for one in fitted]

@@ -9,14 +9,14 @@ from typing import Any
 import dask
 import numpy as np
 
-from kullback._limits import MOST_CATEGORIES
+from kullback.core import MOST_CATEGORIES, Batch, Standardization
 from kullback.distributed._parts import counted, parts_of, rows_of
 from kullback.distributed._survey import Survey, merge_surveys, surveyed
 from kullback.distributed._tree import reduced, shared
 from kullback.estimators._drawn import drawn_rows
 from kullback.estimators._rows import Rows
 from kullback.estimators._support import with_support
-from kullback.families import Batch, Frame, Gaussian
+from kullback.families import Gaussian
 from kullback.learning import AT_ONCE, EM, Clock, Learner, gather_in_turn, merge
 from kullback.runtime import as_numpy, computing
 
@@ -85,12 +85,12 @@ class DaskRows:
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _frame_for(self, model: Any) -> Frame | None:
+    def _frame_for(self, model: Any) -> Standardization | None:
         members = model.featured
-        if members is None or not members.features_are_quick or not np.isfinite(self._reach):
+        if members is None or not members.feature_kernel_is_faster or not np.isfinite(self._reach):
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._frame if members.features_pay(self._frame, self._reach) else None
+            return self._frame if members.feature_kernel_is_accurate(self._frame, self._reach) else None
 
     def _gathered(self, task: "Task", memories: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         ask, asked = dask.delayed(_block_message, pure=False), shared(task)
@@ -153,7 +153,7 @@ class Task:
     model: Any
     state: Any
     clock: Clock
-    frame: Frame | None = None
+    frame: Standardization | None = None
     fill: np.ndarray | None = None
 
     def gather(self, place: int, batches: Iterable[Batch], memory: Any) -> "Found":
@@ -186,7 +186,7 @@ def _block_message(task: Task, place: int, memory: Any, table: Any, weight: Any)
     except ValueError as error:
         raise ValueError(f"In block {place} of X: {error}") from error
     if task.fill is not None and rows.missing:
-        rows = Rows(np.where(np.isnan(rows.X), task.fill, rows.X), rows.weight, rows.width)
+        rows = Rows(np.where(np.isnan(rows.X), task.fill, rows.X), rows.weight, rows.point_variance)
     batches = (batch for _, batch in rows.placed(None if rows.missing else task.frame))
     return task.gather(place, batches, memory)
 

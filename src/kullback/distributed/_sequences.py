@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import dask
 import numpy as np
 
+from kullback.core import Batch
 from kullback.distributed._parts import Part, parts_of, rows_of
 from kullback.distributed._rows import Found, Task, below_each_other, merge_found
 from kullback.distributed._tree import reduced, shared
 from kullback.estimators._drawn import Pieces, drawn_pieces, is_long
 from kullback.estimators._sequences import Sequences, check_lengths
-from kullback.families import Batch
 from kullback.learning import Clock, Learner
 
 

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils import check_array
 
+from kullback.core import Standardization
 from kullback.distributed._parts import counted
 from kullback.estimators._rows import CHUNK
-from kullback.families import Frame
 
 
 class Survey(NamedTuple):
@@ -37,10 +37,10 @@ class Survey(NamedTuple):
         )
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> Standardization:
         """Where the data lies."""
         spread = np.sqrt(self.square / np.where(self.seen > 0, self.seen, 1))
-        return Frame(self.mean, np.where(spread > 0, spread, 1.0))
+        return Standardization(self.mean, np.where(spread > 0, spread, 1.0))
 
     @property
     def reach(self) -> float:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from kullback._limits import MOST_CATEGORIES
+from kullback.core import MOST_CATEGORIES
 from kullback.families import (
     Bernoulli,
     Beta,

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from kullback import learning
-from kullback.families import Batch
+from kullback.core import Batch
 from kullback.geometry import relative_entropy
 from kullback.models import Mixture, agreeing, reduce, spread_out, unite
 from kullback.runtime import computing, jit
@@ -68,7 +68,7 @@ def combine(
         # models with time speak of sequences as long as those they have seen
         like = [one._extent() for one in fitted] if hasattr(fitted[0], "_extent") else None
         chance = [_by_chance(one) for one in fitted] if estimators else None
-        found = _nearest(models, weights, align, n_components, random_state, like, chance)
+        found = _combined_model(models, weights, align, n_components, random_state, like, chance)
         nearest = jax.tree.map(np.asarray, found)
     if not estimators:
         return nearest
@@ -100,7 +100,7 @@ def _by_chance(estimator: Any) -> float:
     return _BY_CHANCE * estimator._n_parameters() / points if points > 0 else 0.0
 
 
-def _nearest(
+def _combined_model(
     models: list[Any],
     weights: Any,
     align: bool,

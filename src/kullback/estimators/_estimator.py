@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from kullback.core import Batch
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._online import moved
 from kullback.estimators._rows import Rows
@@ -18,8 +19,7 @@ from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE
 from kullback.estimators._spares import NO_SPARES, Spares
 from kullback.estimators._support import with_support
 from kullback.estimators._table_estimator import TableEstimator
-from kullback.families import Batch
-from kullback.learning import EM, GainBelow, sized_jit
+from kullback.learning import EM, GainBelow, adaptive_jit
 
 UNCONVERGED = (  # scikit-learn's words
     "Best performing initialization did not converge. Try different init parameters, or increase max_iter, tol, or "
@@ -139,6 +139,6 @@ class Estimator(TableEstimator):
         return -2 * self.score(X) * len(X) + 2 * self._n_parameters()
 
 
-@sized_jit
+@adaptive_jit
 def _log_likelihood(model: Any, batch: Batch) -> Any:
     return model.log_likelihood(batch)

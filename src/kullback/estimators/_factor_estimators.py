@@ -10,12 +10,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kullback import models
+from kullback.core import Batch
 from kullback.estimators._estimator import Estimator
 from kullback.estimators._model_estimator import check_kind
 from kullback.estimators._rows import Rows
 from kullback.estimators.constraints import Interval
-from kullback.families import Batch
-from kullback.learning import sized_jit
+from kullback.learning import adaptive_jit
 from kullback.runtime import computing
 
 FACTOR_CONSTRAINTS: dict[str, list[Any]] = {
@@ -251,7 +251,7 @@ class FactorAnalysis(FactorEstimator):
         return n + n * q - q * (q - 1) // 2 + n
 
 
-@sized_jit
+@adaptive_jit
 def _factors(model: Any, batch: Batch) -> Any:
     return model.posterior(batch).mean
 

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from kullback._printable import sentence
-from kullback._tensor_file import is_of_format, packed
-from kullback._tensor_tree import names_of, read_tree, tensors_of
-from kullback._whole_file import check_goal, write_whole
 from kullback.estimators._file_check import check_attribute, check_attributes, check_parameters, check_size
+from kullback.runtime import read_tree, tensor_names, tensors_of
+from kullback.storage import atomic_write, check_writable, has_format, pack_tensors, sentence
 
 FORMAT = "kullback"
 #: Arrays that are no part of the model.
@@ -24,7 +22,7 @@ def save_estimator(estimator: Any, path: str | Path) -> None:
     import kullback
 
     path = Path(path)
-    check_goal(path)
+    check_writable(path)
     arrays: dict[str, np.ndarray] = {}
     header: dict[str, Any] = {"kind": type(estimator).__name__, "version": kullback.__version__}
     header["parameters"] = {
@@ -37,7 +35,7 @@ def save_estimator(estimator: Any, path: str | Path) -> None:
     }
     for name in estimator._trees:
         arrays |= tensors_of(f"trees.{name}", getattr(estimator, name))
-    write_whole(path, packed(FORMAT, header, arrays))
+    atomic_write(path, pack_tensors(FORMAT, header, arrays))
 
 
 def load_estimator(path: str | Path, kind: type | None = None) -> Any:
@@ -66,7 +64,7 @@ def load_estimator(path: str | Path, kind: type | None = None) -> Any:
         raise ValueError(f"{path} is not a saved model: its header is nested too deeply.") from None
     except ValueError as error:
         raise ValueError(f"{path} is damaged: its header cannot be read: {sentence(error, 200)}.") from None
-    if not is_of_format(FORMAT, metadata, header):
+    if not has_format(FORMAT, metadata, header):
         raise ValueError(f"{path} is not a saved model: it has no header of kullback.")
     called = header.get("kind")
     known = {each: getattr(estimators, each) for each in estimators.SAVED}
@@ -114,7 +112,7 @@ def _read_trees(estimator: Any, path: Path) -> None:
 
     like = estimator._tree_shapes()
     with safe_open(path, framework="numpy") as file:
-        expected = {tensor for name in estimator._trees for tensor in names_of(f"trees.{name}", like[name])}
+        expected = {tensor for name in estimator._trees for tensor in tensor_names(f"trees.{name}", like[name])}
         found = {name for name in file.keys() if name.startswith("trees.")}  # noqa: SIM118, it is not a dictionary
         if found != expected:
             raise ValueError("its networks are not those that its parameters describe.")

@@ -14,12 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from kullback.core import Batch, Model
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._progress import Progress
 from kullback.estimators._rows import Rows
 from kullback.estimators._table_estimator import TableEstimator
 from kullback.estimators.constraints import Interval, StrOptions
-from kullback.families import Batch, Model
 from kullback.learning import (
     LIMIT,
     NO_GAIN,
@@ -29,9 +29,9 @@ from kullback.learning import (
     Optimizer,
     Place,
     StepInfo,
+    adaptive_jit,
     begin,
     fit,
-    sized_jit,
 )
 from kullback.runtime import as_numpy, computing
 
@@ -350,9 +350,9 @@ class _EpochMeans:
 
 
 def _some(rows: Rows, places: np.ndarray) -> Rows:
-    return Rows(rows.X[places], None if rows.weight is None else rows.weight[places], rows.width)
+    return Rows(rows.X[places], None if rows.weight is None else rows.weight[places], rows.point_variance)
 
 
-@sized_jit
+@adaptive_jit
 def _estimate(model: Any, batch: Batch, key: Any, draws: int) -> Any:
     return model.estimate_log_likelihood(batch, key, draws).value

@@ -9,11 +9,11 @@ import jax
 import numpy as np
 from sklearn.utils import check_random_state
 
+from kullback.core import Batch
 from kullback.estimators._count import checked_count
 from kullback.estimators._sequence_estimator import SequenceEstimator
 from kullback.estimators._sequences import padded_steps
-from kullback.families import Batch
-from kullback.learning import sized_jit
+from kullback.learning import adaptive_jit
 from kullback.models import HiddenMarkovModel
 from kullback.runtime import computing, jit
 
@@ -111,7 +111,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
                 raise ValueError(f"state has shape {state.shape}: it must be ({len(self.startprob_)},), one row.")
             if not ((state >= 0).all() and np.isclose(state.sum(), 1)):
                 raise ValueError(f"state is {state.tolist()}: it must hold probabilities that sum to 1.")
-            data.first[0] = False
+            data.starts[0] = False
         with computing():
             found = _filter(model, data.batch(model), state)
             return np.asarray(found)[: len(data)]
@@ -175,32 +175,32 @@ class HiddenMarkovQuestions(SequenceEstimator):
         return -2 * self.score(X, lengths) + self._n_parameters() * math.log(len(X))
 
 
-@sized_jit
+@adaptive_jit
 def _log_likelihood(model: Any, batch: Batch) -> Any:
     return model.log_likelihood(batch)
 
 
-@sized_jit
+@adaptive_jit
 def _posterior(model: Any, batch: Batch) -> Any:
     return model.posterior(batch)
 
 
-@sized_jit
+@adaptive_jit
 def _both(model: Any, batch: Batch) -> Any:
     return model.log_likelihood(batch), model.posterior(batch)
 
 
-@sized_jit
+@adaptive_jit
 def _viterbi(model: Any, batch: Batch) -> Any:
     return model.viterbi(batch)
 
 
-@sized_jit
+@adaptive_jit
 def _filter(model: Any, batch: Batch, state: Any) -> Any:
     return model.filter(batch, state)[0]
 
 
-@sized_jit
+@adaptive_jit
 def _impute(model: Any, batch: Batch, key: Any) -> Any:
     return model.impute(batch, key)
 

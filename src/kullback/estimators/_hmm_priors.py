@@ -10,8 +10,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.families import CentredStatistics, MeanStatistics
-from kullback.families._statistics import expand
+from kullback.core import CenteredStatistics, MeanStatistics, expand
 from kullback.models import HiddenMarkovModel, HiddenMarkovStatistics
 
 #: Points that are next to none: hmmlearn's number.
@@ -57,20 +56,20 @@ class GaussianPrior(eqx.Module):
     learned: str = eqx.field(static=True)
     tied: bool = eqx.field(static=True)
 
-    def added_to(self, data: CentredStatistics, model: Any) -> CentredStatistics:
+    def added_to(self, data: CenteredStatistics, model: Any) -> CenteredStatistics:
         """Return the statistics whose mean and spread are what the prior makes of them."""
         covariances = jnp.asarray(covariance_of(model))
         mean = self._mean(data) if "m" in self.learned else jnp.asarray(model.mean)
         spread = self._spread(data, mean, covariances) if "c" in self.learned else covariances
-        return CentredStatistics(data.mass, data.log_likelihood, mean, spread, data.square)
+        return CenteredStatistics(data.mass, data.log_likelihood, mean, spread, data.square)
 
-    def _mean(self, data: CentredStatistics) -> Float[Array, "k n"]:
+    def _mean(self, data: CenteredStatistics) -> Float[Array, "k n"]:
         mass, w = jnp.asarray(data.mass)[:, None], jnp.asarray(self.means_weight)
         total = w + mass
         moved = (w * self.means_prior + mass * data.mean) / jnp.where(total > 0, total, 1)
         return jnp.where(total > 0, moved, data.mean)
 
-    def _spread(self, data: CentredStatistics, mean: Float[Array, "k n"], before: Array) -> Array:
+    def _spread(self, data: CenteredStatistics, mean: Float[Array, "k n"], before: Array) -> Array:
         square, axes = data.square, data.spread.ndim - 1  # products, squares, or the mean of squares
         root = jnp.sqrt(jnp.asarray(self.means_weight))
         scatter = expand(jnp.asarray(data.mass), axes) * (data.spread + square(data.mean - mean))

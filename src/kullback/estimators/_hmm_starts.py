@@ -79,14 +79,14 @@ class ClusterStart(StateStart):
     @property
     def initial(self) -> np.ndarray:
         """The clusters of first rows, each seen once more than it was."""
-        first, counts = self._data.first, np.full(self._k, 1.0)
+        first, counts = self._data.starts, np.full(self._k, 1.0)
         np.add.at(counts, self.labels[first], self._data.weight[first])
         return counts / counts.sum()
 
     @property
     def transitions(self) -> np.ndarray:
         """The clusters of rows that follow each other, each pair seen once more than it was."""
-        counts, inside = np.full((self._k, self._k), 1.0), ~self._data.first[1:]
+        counts, inside = np.full((self._k, self._k), 1.0), ~self._data.starts[1:]
         np.add.at(counts, (self.labels[:-1][inside], self.labels[1:][inside]), self._data.weight[1:][inside])
         return counts / counts.sum(axis=1, keepdims=True)
 
@@ -130,13 +130,13 @@ class RandomStart(StateStart):
 def trial_rows(data: Sequences) -> Sequences:
     """Return the rows that starts are compared on: all, or pieces from everywhere in the data, each a sequence."""
     size = TRIAL_ROWS // TRIAL_PIECES
-    rows, cuts = np.arange(len(data)), data.first.copy()
+    rows, cuts = np.arange(len(data)), data.starts.copy()
     if len(data) > TRIAL_ROWS:
         begins = np.linspace(0, len(data) - size, TRIAL_PIECES).astype(np.int64)
         rows = (begins[:, None] + np.arange(size)).ravel()
-        cuts = data.first[rows]
+        cuts = data.starts[rows]
         cuts[::size] = True
-    return Sequences(data.X[rows], cuts, data.weight[rows], None, None, data.rows.width)
+    return Sequences(data.X[rows], cuts, data.weight[rows], None, None, data.rows.point_variance)
 
 
 def trial_result(model: Any, rows: Sequences, prior: Any) -> float:

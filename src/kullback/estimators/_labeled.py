@@ -5,9 +5,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from kullback.core import Batch, by_blocks
 from kullback.estimators._sequences import Sequences
-from kullback.families import Batch, by_blocks
-from kullback.learning import sized_jit
+from kullback.learning import adaptive_jit
 
 
 def labeled(blank: Any, data: Sequences, shares: np.ndarray) -> Any:
@@ -16,9 +16,9 @@ def labeled(blank: Any, data: Sequences, shares: np.ndarray) -> Any:
     Call it in 64 bits.
     """
     weight = data.padded(shares * data.weight[:, None], 0.0)
-    return jax.tree.map(np.asarray, _nearest(blank, data.batch().weighted(weight)))
+    return jax.tree.map(np.asarray, _from_statistics(blank, data.batch().weighted(weight)))
 
 
-@sized_jit
-def _nearest(blank: Any, batch: Batch) -> Any:
+@adaptive_jit
+def _from_statistics(blank: Any, batch: Batch) -> Any:
     return blank.maximize(by_blocks(lambda block: blank.expected_statistics(block)[0], batch))

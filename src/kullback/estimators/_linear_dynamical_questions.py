@@ -9,10 +9,10 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.utils import check_random_state
 
+from kullback.core import Batch
 from kullback.estimators._count import checked_count
 from kullback.estimators._sequence_estimator import SequenceEstimator
-from kullback.families import Batch
-from kullback.learning import sized_jit
+from kullback.learning import adaptive_jit
 from kullback.models import States
 from kullback.runtime import computing, jit
 
@@ -45,7 +45,7 @@ class LinearDynamicalQuestions(SequenceEstimator):
         carry: Any = None
         if state is not None:
             carry = self._joined(tuple(np.asarray(part, dtype=np.float64) for part in state))
-            data.first[0] = False
+            data.starts[0] = False
         with computing():
             found = _filter(model, data.batch(), carry)
             return np.asarray(found.mean)[: len(data)], np.asarray(found.covariance)[: len(data)]
@@ -115,17 +115,17 @@ class LinearDynamicalQuestions(SequenceEstimator):
         return -2 * self.score(X, lengths, inputs) + self._n_parameters() * math.log(len(X))
 
 
-@sized_jit
+@adaptive_jit
 def _log_likelihood(model: Any, batch: Batch) -> Any:
     return model.log_likelihood(batch)
 
 
-@sized_jit
+@adaptive_jit
 def _filter(model: Any, batch: Batch, carry: Any) -> Any:
     return model.filter(batch, carry)[0]
 
 
-@sized_jit
+@adaptive_jit
 def _smooth(model: Any, batch: Batch) -> Any:
     return model.posterior(batch)
 
@@ -142,6 +142,6 @@ _forecast = jit(_ahead, static_argnums=2)
 _draw = jit(_drawn, static_argnums=2)
 
 
-@sized_jit
+@adaptive_jit
 def _impute(model: Any, batch: Batch, key: Any) -> Any:
     return model.impute(batch, key)

@@ -11,9 +11,8 @@ from kullback.estimators._sequences import Sequences
 from kullback.estimators._system_start import started_system
 from kullback.estimators.constraints import Interval
 from kullback.learning import GainBelow
+from kullback.models import LINEAR_PARAMETERS, States
 from kullback.models import LinearDynamicalSystem as Model
-from kullback.models import States
-from kullback.models._linear_parameters import PARAMETERS
 
 
 class LinearDynamicalSystem(LinearDynamicalQuestions):
@@ -186,12 +185,12 @@ class LinearDynamicalSystem(LinearDynamicalQuestions):
     def to_model(self) -> Model:
         """Return the fitted model, with NumPy arrays."""
         self._check_is_fitted()
-        given = {name: getattr(self, f"{name}_", None) for name in PARAMETERS}
+        given = {name: getattr(self, f"{name}_", None) for name in LINEAR_PARAMETERS}
         arrays = {n: np.asarray(value, dtype=np.float64) for n, value in given.items() if value is not None}
         return Model(**arrays, fixed=tuple(self.fixed))
 
     def _attributes(self, model: Model) -> dict[str, np.ndarray]:
-        held = {f"{name}_": getattr(model, name) for name in PARAMETERS}
+        held = {f"{name}_": getattr(model, name) for name in LINEAR_PARAMETERS}
         return {name: np.asarray(value) for name, value in held.items() if value is not None}
 
     def _shape_of(self, model: Model) -> dict[str, Any]:
@@ -210,7 +209,7 @@ class LinearDynamicalSystem(LinearDynamicalQuestions):
     def _n_parameters(self) -> int:
         """Return the number of free parameters, less those that another basis of the hidden state would move."""
         q, n = self.n_latents, len(self.observation_)
-        sizes = {name: np.size(getattr(self, f"{name}_", ())) for name in PARAMETERS if name not in self.fixed}
+        sizes = {name: np.size(getattr(self, f"{name}_", ())) for name in LINEAR_PARAMETERS if name not in self.fixed}
         for name, size in (("transition_noise", q), ("observation_noise", n), ("initial_covariance", q)):
             if name in sizes:
                 sizes[name] = size * (size + 1) // 2
@@ -243,9 +242,9 @@ class LinearDynamicalSystem(LinearDynamicalQuestions):
         return ("transition_",)
 
     def _check_some(self, data: Any) -> None:
-        unknown = [name for name in self.fixed if name not in PARAMETERS]
+        unknown = [name for name in self.fixed if name not in LINEAR_PARAMETERS]
         if unknown:
-            raise ValueError(f"fixed has {unknown[0]!r}: it must name parameters, of {', '.join(PARAMETERS)}.")
+            raise ValueError(f"fixed has {unknown[0]!r}: it must name parameters, of {', '.join(LINEAR_PARAMETERS)}.")
         if data.absent.any():
             raise ValueError(f"column {int(np.argmax(data.absent))} of X has no entry that is not missing.")
         if len(data) < 2:

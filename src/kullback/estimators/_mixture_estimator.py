@@ -10,12 +10,12 @@ import jax
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from kullback.core import Batch
 from kullback.estimators._estimator import Estimator
 from kullback.estimators._rows import Rows
 from kullback.estimators._start import Labels, started
 from kullback.estimators.constraints import Interval, StrOptions
-from kullback.families import Batch
-from kullback.learning import sized_jit
+from kullback.learning import adaptive_jit
 from kullback.models import Mixture
 from kullback.runtime import jit
 
@@ -116,11 +116,11 @@ def _sample_joint(model: Any, key: Any, size: int) -> Any:
     return model.sample_joint(key, (size,))
 
 
-@sized_jit
+@adaptive_jit
 def _posterior(model: Any, batch: Batch) -> Any:
     return model.posterior(batch)
 
 
-@sized_jit
+@adaptive_jit
 def _label(model: Any, batch: Batch) -> Any:
     return jax.numpy.argmax(model.posterior(batch), axis=-1)

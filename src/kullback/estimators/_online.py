@@ -5,8 +5,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from kullback.core import Batch
 from kullback.estimators._rows import CHUNK, Rows, padded
-from kullback.families import Batch
 from kullback.learning import AT_ONCE, OnlineEM, StepInfo, gather_in_turn, move, step_once
 from kullback.runtime import as_numpy, jit
 
@@ -19,7 +19,7 @@ def moved(model: Any, rows: Rows, rate: float, prior: Any = None) -> tuple[Any, 
     """
     if len(rows) <= CHUNK and not rows.missing:
         ((_, values, weight),) = rows.chunks()
-        after, value, sound = _in_own_frame(model, *padded(values, weight), rows.width, rate, prior)
+        after, value, sound = _standardized_step(model, *padded(values, weight), rows.point_variance, rate, prior)
         if sound:
             return as_numpy(after), float(value)
     learner: OnlineEM[Any] = OnlineEM(np.asarray(rate), prior)
@@ -30,10 +30,12 @@ def moved(model: Any, rows: Rows, rate: float, prior: Any = None) -> tuple[Any, 
 
 
 @jit
-def _in_own_frame(model: Any, values: Any, weight: Any, width: Any, rate: Any, prior: Any) -> tuple[Any, Any, Any]:
+def _standardized_step(
+    model: Any, values: Any, weight: Any, point_variance: Any, rate: Any, prior: Any
+) -> tuple[Any, Any, Any]:
     """Return the model after the step, the log-likelihood before it, and whether both kept their digits."""
-    learner: OnlineEM[Any] = OnlineEM(rate, prior, own_frame=True)
-    found = step_once(learner, model, None, None, [Batch(values, weight, width)], AT_ONCE)
+    learner: OnlineEM[Any] = OnlineEM(rate, prior, standardize=True)
+    found = step_once(learner, model, None, None, [Batch(values, weight, point_variance)], AT_ONCE)
     return found.model, _value(found.info), found.sound
 
 

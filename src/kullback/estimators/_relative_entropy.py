@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from kullback import geometry
-from kullback.families import Batch
+from kullback.core import Batch
 from kullback.geometry import Estimate
 from kullback.models import Mixture, variational_bound
 from kullback.runtime import computing

@@ -4,13 +4,12 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from kullback.core import Batch, Model, Standardization
 from kullback.estimators._drawn import drawn_rows
-from kullback.families import Batch, Frame, Model
 from kullback.learning import Clock, Learner, gather_in_turn
 
 #: Rows that are handed over at once: enough to be quick, few enough to need little memory beyond the data.
@@ -34,11 +33,12 @@ def padded(values: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, n
 class Rows:
     """A table X with weights. Entries that are NaN are missing.
 
-    It never copies the whole table: chunks become 64-bit batches one at a time. `width` is the variance of a point.
+    It never copies the whole table: chunks become 64-bit batches one at a time. `point_variance` is the variance of a
+    point.
     """
 
-    def __init__(self, X: np.ndarray, weight: np.ndarray | None = None, width: float = 0.0):
-        self.X, self.weight, self.width = X, weight, float(width)
+    def __init__(self, X: np.ndarray, weight: np.ndarray | None = None, point_variance: float = 0.0):
+        self.X, self.weight, self.point_variance = X, weight, float(point_variance)
         self._only: Batch | None = None
         # most tables lack nothing: their sum says so without a table of answers
         with np.errstate(over="ignore", invalid="ignore"):
@@ -59,51 +59,60 @@ class Rows:
             values = np.ascontiguousarray(self.X[here], dtype=np.float64)
             yield here, values, None if self.weight is None else self.weight[here]
 
-    def batches(self, frame: Frame | None = None) -> Iterator[Batch]:
+    def batches(self, standardization: Standardization | None = None) -> Iterator[Batch]:
         """Yield padded batches. A table of one chunk is handed over once, for all iterations; call it in 64 bits."""
         if len(self.X) > CHUNK:
-            for _, batch in self.placed(frame):
+            for _, batch in self.placed(standardization):
                 yield batch
             return
         if self._only is None:
             self._only = jax.tree.map(jnp.asarray, next(iter(self.placed()))[1])
-        yield eqx.tree_at(lambda batch: batch.frame, self._only, frame, is_leaf=lambda leaf: leaf is None)
+        yield self._only.scaled(standardization)
 
-    def placed(self, frame: Frame | None = None) -> Iterator[tuple[slice, Batch]]:
+    def placed(self, standardization: Standardization | None = None) -> Iterator[tuple[slice, Batch]]:
         """Yield the places of padded batches, and the batches."""
         for here, values, weight in self.chunks():
             values, weight = padded(values, weight)
-            yield here, Batch(values, weight, self.width, ~np.isnan(values) if self.missing else None, frame)
+            yield (
+                here,
+                Batch(
+                    values, weight, self.point_variance, ~np.isnan(values) if self.missing else None, standardization
+                ),
+            )
 
     @functools.cached_property
-    def frame(self) -> tuple[Frame, float]:
+    def standardization(self) -> tuple[Standardization, float]:
         """Where the data lies, and how far from its center it reaches in units of its scale."""
         count, total, square = 0.0, 0.0, 0.0
         pivot = np.asarray(self.X[0], dtype=np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):  # a reach that is not finite says that it is too far
+        with np.errstate(over="ignore", invalid="ignore"):  # a radius that is not finite says that it is too far
             for _, values, _ in self.chunks():
                 away = values - pivot
                 count, total, square = count + len(away), total + away.sum(axis=0), square + np.square(away).sum(axis=0)
             mean = total / count
             spread = np.sqrt(np.maximum(square / count - np.square(mean), 0))
-            frame = Frame(pivot + mean, np.where(spread > 0, spread, 1.0))
-            return frame, self._reach(frame)
+            standardization = Standardization(pivot + mean, np.where(spread > 0, spread, 1.0))
+            return standardization, self._radius(standardization)
 
-    def _reach(self, frame: Frame) -> float:
+    def _radius(self, standardization: Standardization) -> float:
         farthest = 0.0
         for _, values, _ in self.chunks():
-            away = (values - frame.center) / frame.scale
+            away = (values - standardization.center) / standardization.scale
             farthest = max(farthest, float(np.einsum("ij,ij->i", away, away).max()))
         return float(np.sqrt(farthest))
 
-    def frame_for(self, model: Model) -> Frame | None:
-        """Return the frame of the data if the members of the model can use it."""
+    def frame_for(self, model: Model) -> Standardization | None:
+        """Return the standardization of the data if the members of the model can use it."""
         members = model.featured
-        if self.missing or members is None or not members.features_are_quick:
+        if self.missing or members is None or not members.feature_kernel_is_faster:
             return None
         with np.errstate(over="ignore", invalid="ignore"):  # members may be far away: then features do not pay
-            frame, reach = self.frame
-            return frame if np.isfinite(reach) and members.features_pay(frame, reach) else None
+            standardization, radius = self.standardization
+            return (
+                standardization
+                if np.isfinite(radius) and members.feature_kernel_is_accurate(standardization, radius)
+                else None
+            )
 
     # --- as the loop asks for it ------------------------------------------------------------------------
 
@@ -134,7 +143,7 @@ class Rows:
         places = drawn_rows(len(self))
         if places is None:
             return self
-        return Rows(self.X[places], None if self.weight is None else self.weight[places], self.width)
+        return Rows(self.X[places], None if self.weight is None else self.weight[places], self.point_variance)
 
     @functools.cached_property
     def _means(self) -> np.ndarray:

@@ -12,12 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kullback.core import Extent
 from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_nothing
 from kullback.estimators._progress import Progress
 from kullback.estimators._sequences import Sequences, check_lengths
 from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE_OF_STATE, check_scale, check_total
 from kullback.estimators._stream import check_stream
-from kullback.families import Extent
 from kullback.learning import AT_ONCE, EM, OnlineEM, Rule, step
 from kullback.runtime import as_numpy, computing
 
@@ -132,10 +132,10 @@ class SequenceEstimator(ModelEstimator):
 
     def _wait(self, data: Sequences, carry: Any) -> None:
         """Keep the rows that are not counted yet, and what is known of the hidden state before them."""
-        self.waiting_ = np.array(data.X[data.ahead], dtype=np.float64)
+        self.waiting_ = np.array(data.X[data.lookahead], dtype=np.float64)
         if data.inputs is not None:
-            self.waiting_inputs_ = np.array(data.inputs[data.ahead])
-        begins = len(self.waiting_) > 0 and bool(data.first[data.ahead][0])
+            self.waiting_inputs_ = np.array(data.inputs[data.lookahead])
+        begins = len(self.waiting_) > 0 and bool(data.starts[data.lookahead][0])
         if carry is not None and not begins:
             for name, value in zip(self._carry_names, jax.tree.leaves(carry), strict=True):
                 setattr(self, name, np.asarray(value))
@@ -178,7 +178,7 @@ class SequenceEstimator(ModelEstimator):
         Where the new ones begin a sequence, those that wait are the end of the one before.
         """
         carry, waiting = self._carry(), getattr(self, "waiting_", None)
-        X, first, weight, inputs = data.X, data.first.copy(), data.weight, data.inputs
+        X, first, weight, inputs = data.X, data.starts.copy(), data.weight, data.inputs
         goes_on = continues and not anew and waiting is not None and (carry is not None or len(waiting) > 0)
         if goes_on:
             first[0] = False

@@ -3,14 +3,13 @@
 import functools
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from kullback.core import Batch, Model, TimeIndex
 from kullback.estimators._drawn import drawn_pieces
 from kullback.estimators._rows import Rows
-from kullback.families import Batch, Model, Steps
 from kullback.learning import Clock, Learner, gather_in_turn
 
 
@@ -52,14 +51,14 @@ class Sequences:
         weight: np.ndarray | None = None,
         inputs: np.ndarray | None = None,
         ahead: np.ndarray | None = None,
-        width: float = 0.0,
+        point_variance: float = 0.0,
         extremes: np.ndarray | None = None,
     ):
-        self.X, self.first, self.inputs = X, first, inputs
+        self.X, self.starts, self.inputs = X, first, inputs
         self.extremes = X if extremes is None else extremes
         self.weight = np.ones(len(X)) if weight is None else weight
-        self.ahead = np.zeros(len(X), bool) if ahead is None else ahead
-        self.rows = Rows(X, None, width)
+        self.lookahead = np.zeros(len(X), bool) if ahead is None else ahead
+        self.rows = Rows(X, None, point_variance)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -67,12 +66,12 @@ class Sequences:
     @property
     def mass(self) -> float:
         """The weight of all rows that count."""
-        return float(self.weight[~self.ahead].sum())
+        return float(self.weight[~self.lookahead].sum())
 
     @property
     def begun(self) -> float:
         """The weight of all sequences that begin here."""
-        return float(self.weight[self.first & ~self.ahead].sum())
+        return float(self.weight[self.starts & ~self.lookahead].sum())
 
     @property
     def absent(self) -> np.ndarray:
@@ -87,18 +86,18 @@ class Sequences:
     @functools.cached_property
     def to_start_from(self) -> "Sequences":
         """What a start looks at: all rows, or pieces of some sequences."""
-        pieces = drawn_pieces(self.lengths, self.weight[self.first])
+        pieces = drawn_pieces(self.lengths, self.weight[self.starts])
         if pieces is None:
             return self
         rows, first = pieces.rows, np.zeros(pieces.sizes.sum(), bool)
         first[np.cumsum(pieces.sizes) - pieces.sizes] = True
         known = None if self.inputs is None else self.inputs[rows]
-        return Sequences(self.X[rows], first, self.weight[rows], known, None, self.rows.width, self.extremes)
+        return Sequences(self.X[rows], first, self.weight[rows], known, None, self.rows.point_variance, self.extremes)
 
     @property
     def lengths(self) -> np.ndarray:
         """The number of rows of each sequence."""
-        starts = np.flatnonzero(self.first)
+        starts = np.flatnonzero(self.starts)
         return np.diff(np.append(starts, len(self.X)))
 
     def padded(self, values: np.ndarray, fill: Any) -> np.ndarray:
@@ -107,11 +106,11 @@ class Sequences:
         return np.concatenate([values, np.full((more, *values.shape[1:]), fill, dtype=values.dtype)])
 
     def batch(self, model: Model | None = None) -> Batch:
-        """Return the batch, with the frame in which the members of a model are quick."""
-        frame = None if model is None else self.rows.frame_for(model)
-        if frame is None:
+        """Return the batch, with the standardization in which the members of a model are quick."""
+        standardization = None if model is None else self.rows.frame_for(model)
+        if standardization is None:
             return self._plain
-        return eqx.tree_at(lambda batch: batch.frame, self._plain, frame, is_leaf=lambda leaf: leaf is None)
+        return self._plain.scaled(standardization)
 
     @functools.cached_property
     def _plain(self) -> Batch:
@@ -119,8 +118,8 @@ class Sequences:
         values[len(self.X) :] = values[:1]
         observed = ~np.isnan(values) if self.rows.missing else None
         inputs = None if self.inputs is None else self.padded(self.inputs, 0.0)
-        steps = Steps(self.padded(self.first, True), self.padded(self.ahead, False), inputs)
-        return Batch(values, self.padded(self.weight, 0.0), self.rows.width, observed, None, steps)
+        time = TimeIndex(self.padded(self.starts, True), self.padded(self.lookahead, False), inputs)
+        return Batch(values, self.padded(self.weight, 0.0), self.rows.point_variance, observed, None, time)
 
     def hand_over(self) -> None:
         """Hand the rows over once, for all steps of a fit. Call it in 64 bits."""

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.families import Numeric
 from kullback.models import MixtureStatistics
+from kullback.numerics import Numeric
 
 
 class PseudoCounts(eqx.Module):

@@ -43,11 +43,11 @@ class Collapse(ValueError):  # noqa: N818 - it is what has happened
     """A Gaussian has no density any more: its points are too few, or too much alike."""
 
 
-def check_sound(model: Any, log_likelihood: float, width: float) -> None:
+def check_sound(model: Any, log_likelihood: float, point_variance: float) -> None:
     """Raise unless every parameter is finite, every Gaussian has a density, and the likelihood is a number."""
     if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(model)) or not log_likelihood < np.inf:
         raise ValueError(BROKEN)
-    if not all(_definite(part, width) for part in _gaussians(model)):
+    if not all(_definite(part, point_variance) for part in _gaussians(model)):
         raise Collapse(COLLAPSED_STATES if isinstance(model, HiddenMarkovModel) else COLLAPSED)
     try:
         check_magnitude(model)
@@ -92,9 +92,9 @@ def _gaussians(model: Any) -> list[Any]:
     return [part for part in parts if type(part) in _GAUSSIANS]
 
 
-def _definite(part: Any, width: float) -> bool:
+def _definite(part: Any, point_variance: float) -> bool:
     """Whether variances are more than rounding, seen from the scale of each column: what a density needs."""
-    rounding = np.square(4 * np.finfo(float).eps * np.asarray(part.mean)) if width == 0 else np.zeros(1)
+    rounding = np.square(4 * np.finfo(float).eps * np.asarray(part.mean)) if point_variance == 0 else np.zeros(1)
     full = type(part) is Gaussian
     covariance = np.asarray(part.covariance if full else part.variance)
     variance = np.diagonal(covariance, axis1=-2, axis2=-1) if full else covariance

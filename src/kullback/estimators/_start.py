@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from sklearn.cluster import KMeans, kmeans_plusplus
 
+from kullback.core import Batch, by_blocks
 from kullback.estimators._rows import Rows
 from kullback.estimators._spares import Spares
-from kullback.families import Batch, by_blocks
-from kullback.learning import m_step, merge, sized_jit
+from kullback.learning import adaptive_jit, m_step, merge
 from kullback.models import Mixture, MixtureStatistics
 from kullback.runtime import as_numpy
 
@@ -70,7 +70,7 @@ def started(blank: Mixture, rows: Rows, labels: Labels) -> Mixture:
     return spares.removed(as_numpy(m_step(spared, total)))
 
 
-@sized_jit
+@adaptive_jit
 def _assigned(model: Any, batch: Batch) -> MixtureStatistics:
     def of_block(block: Batch) -> MixtureStatistics:
         inner, _ = model.components.expected_statistics(block)

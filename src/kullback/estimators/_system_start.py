@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from kullback.estimators._sequences import Sequences
-from kullback.models import LinearDynamicalSystem, subspace_start
-from kullback.models._linear_parameters import PARAMETERS
+from kullback.models import LINEAR_PARAMETERS, LinearDynamicalSystem, subspace_start
 
 
 def started_system(
@@ -24,7 +23,7 @@ def started_system(
 
 
 def _named(model: LinearDynamicalSystem) -> dict[str, np.ndarray]:
-    found = {name: getattr(model, name) for name in PARAMETERS}
+    found = {name: getattr(model, name) for name in LINEAR_PARAMETERS}
     return {name: np.asarray(value) for name, value in found.items() if value is not None}
 
 

@@ -10,6 +10,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kullback.core import Batch
 from kullback.estimators._count import checked_count
 from kullback.estimators._model_estimator import ModelEstimator
 from kullback.estimators._progress import Progress
@@ -18,8 +19,7 @@ from kullback.estimators._sound import check_scale, check_total
 from kullback.estimators._spares import Spares
 from kullback.estimators._stream import check_stream, enough_to_start
 from kullback.estimators.constraints import check_sample_weight
-from kullback.families import Batch
-from kullback.learning import sized_jit
+from kullback.learning import adaptive_jit
 from kullback.runtime import computing, filter_jit
 
 
@@ -192,6 +192,6 @@ def _sample(model: Any, key: Any, size: int) -> Any:
     return model.sample(key, (size,))
 
 
-@sized_jit
+@adaptive_jit
 def _impute(model: Any, batch: Batch, key: Any) -> Any:
     return model.impute(batch, key)

@@ -1,26 +1,42 @@
-"""Exponential families in three coordinate systems: source, natural and expectation."""
+"""Exponential families in three coordinate systems: source, natural and expectation.
 
-from kullback.families._batch import Batch, Frame, by_blocks
+Batches, statistics and the contracts of models are those of `kullback.core`; they can be had from here too.
+"""
+
+from kullback.core import (
+    Batch,
+    CenteredStatistics,
+    ClosedFormModel,
+    Estimate,
+    Extent,
+    MeanStatistics,
+    Model,
+    Standardization,
+    Statistics,
+    TimeIndex,
+    by_blocks,
+)
 from kullback.families._bernoulli import Bernoulli
 from kullback.families._beta import Beta
 from kullback.families._categorical import Categorical
 from kullback.families._diagonal_gaussian import DiagonalGaussian
 from kullback.families._dirichlet import Dirichlet
 from kullback.families._exponential import Exponential
-from kullback.families._extent import Extent, Steps
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
 from kullback.families._gamma import Gamma
 from kullback.families._gaussian import Gaussian
 from kullback.families._independent import Independent
 from kullback.families._ising import Ising
-from kullback.families._model import ClosedFormModel, Estimate, Model
 from kullback.families._multinomial import Multinomial
 from kullback.families._poisson import Poisson
 from kullback.families._product import Product, ProductStatistics
 from kullback.families._spherical_gaussian import SphericalGaussian
-from kullback.families._statistics import CentredStatistics, MeanStatistics, Statistics
-from kullback.families._types import Numeric
+from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
 from kullback.families._von_mises import VonMises
+from kullback.numerics import Numeric
+
+# earlier names, which keep working
+CentredStatistics, Frame, Steps = CenteredStatistics, Standardization, TimeIndex
 
 #: Every family. The contract tests go through this list.
 REGISTRY: tuple[type[ExponentialFamily], ...] = (
@@ -47,6 +63,7 @@ __all__ = [
     "Bernoulli",
     "Beta",
     "Categorical",
+    "CenteredStatistics",
     "CentredStatistics",
     "ClosedFormModel",
     "Coordinates",
@@ -70,8 +87,13 @@ __all__ = [
     "Product",
     "ProductStatistics",
     "SphericalGaussian",
+    "Standardization",
     "Statistics",
     "Steps",
+    "TimeIndex",
+    "UnsplittableFamily",
     "VonMises",
     "by_blocks",
+    "gather_means",
+    "own_means",
 ]

@@ -8,16 +8,21 @@ import jax.numpy as jnp
 from jax.scipy.special import entr, xlog1py, xlogy
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.families._batch import Batch
-from kullback.families._check import check_interior, check_values
-from kullback.families._excess import entropy_excess
-from kullback.families._linear_form import LinearForm, log1m_or_lowest, log_or_lowest
-from kullback.families._statistics import MeanStatistics
-from kullback.families._types import Numeric, as_parameter
-from kullback.families._whole import WholeFamily, gather_means, own_means
+from kullback.core import Batch, MeanStatistics
+from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.numerics import (
+    LinearForm,
+    Numeric,
+    as_parameter,
+    check_interior,
+    check_values,
+    entropy_excess,
+    log1m_or_lowest,
+    log_or_lowest,
+)
 
 
-class Bernoulli(WholeFamily):
+class Bernoulli(UnsplittableFamily):
     """P(x = 1) = p for x in {0, 1}. For variables in {−1, +1} see `Ising`.
 
     Coordinates: source and expectation p; statistic T = x; natural log p/(1−p).
@@ -122,13 +127,13 @@ class Bernoulli(WholeFamily):
     def _check_interior(self) -> None:
         check_interior("probability", self.probability, lambda p: (p > 0) & (p < 1))
 
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
         return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
 
-    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
         return own_means(self, mass, self.expectation)
 
-    def _nearest(self, statistics: MeanStatistics) -> Self:
+    def _from_statistics(self, statistics: MeanStatistics) -> Self:
         return eqx.tree_at(lambda b: b.probability, self, _mean(statistics))
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:

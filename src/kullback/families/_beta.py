@@ -8,15 +8,13 @@ import jax.numpy as jnp
 from jax.scipy.special import xlog1py, xlogy
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._batch import Batch
-from kullback.families._check import check_positive
+from kullback.core import Batch, MeanStatistics
 from kullback.families._dirichlet import Dirichlet
-from kullback.families._statistics import MeanStatistics
-from kullback.families._types import Numeric, as_parameter, share_batch
-from kullback.families._whole import WholeFamily, gather_means, own_means
+from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.numerics import Numeric, as_parameter, check_positive, share_batch
 
 
-class Beta(WholeFamily):
+class Beta(UnsplittableFamily):
     """p(x) ∝ x^(α−1) (1−x)^(β−1) for x in (0, 1).
 
     The base measure is 1/x(1−x). Coordinates:
@@ -118,14 +116,14 @@ class Beta(WholeFamily):
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         return self._dirichlet.fisher("expectation")
 
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
         return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
 
-    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
         return own_means(self, mass, self.expectation)
 
-    def _nearest(self, statistics: MeanStatistics) -> Self:
-        alpha = self._dirichlet._nearest(statistics).concentration
+    def _from_statistics(self, statistics: MeanStatistics) -> Self:
+        alpha = self._dirichlet._from_statistics(statistics).concentration
         return eqx.tree_at(lambda b: (b.alpha, b.beta), self, (alpha[..., 0], alpha[..., 1]))
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:

@@ -9,16 +9,21 @@ import numpy as np
 from jax.scipy.special import entr, xlogy
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.families._batch import Batch
-from kullback.families._check import check_interior, check_ndim, check_probabilities
-from kullback.families._excess import entropy_excess
-from kullback.families._linear_form import LinearForm, log_or_lowest
-from kullback.families._statistics import MeanStatistics
-from kullback.families._types import Numeric, as_parameter
-from kullback.families._whole import WholeFamily, gather_means, own_means
+from kullback.core import Batch, MeanStatistics
+from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.numerics import (
+    LinearForm,
+    Numeric,
+    as_parameter,
+    check_interior,
+    check_ndim,
+    check_probabilities,
+    entropy_excess,
+    log_or_lowest,
+)
 
 
-class Categorical(WholeFamily):
+class Categorical(UnsplittableFamily):
     """P(x = k) = p_k for x in {0, …, K−1}.
 
     Coordinates, each of length K−1; the last category is the reference:
@@ -132,13 +137,13 @@ class Categorical(WholeFamily):
 
     # The average keeps all K frequencies: the last is not one minus the others, so it keeps its digits.
 
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
         return gather_means(self, batch, self._indicators(batch.values), log_likelihood)
 
-    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
         return own_means(self, mass, jnp.asarray(self.probabilities))
 
-    def _nearest(self, statistics: MeanStatistics) -> Self:
+    def _from_statistics(self, statistics: MeanStatistics) -> Self:
         return eqx.tree_at(lambda c: c.probabilities, self, statistics.mean)
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:

@@ -8,9 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._batch import Batch, Frame
-from kullback.families._check import check_finite, check_ndim, check_positive
-from kullback.families._excess import ratio_excess
+from kullback.core import Batch, CenteredStatistics, Standardization, average, expand, row_weight, weighted_total
 from kullback.families._family import ExponentialFamily
 from kullback.families._gaussian_rows import (
     LOG_TWO_PI,
@@ -19,9 +17,8 @@ from kullback.families._gaussian_rows import (
     features_moments,
     near_enough,
 )
-from kullback.families._statistics import CentredStatistics, average, expand
-from kullback.families._types import Numeric, as_parameter, share_batch
-from kullback.families._whole import drawn_where_missing, row_weight, weighted_total
+from kullback.families._unsplittable import drawn_where_missing
+from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim, check_positive, ratio_excess, share_batch
 
 
 class DiagonalGaussian(ExponentialFamily):
@@ -138,9 +135,12 @@ class DiagonalGaussian(ExponentialFamily):
         square = jnp.square(precision)
         return _coordinate_blocks(precision + 2 * jnp.square(mean) * square, -mean * square, 0.5 * square)
 
-    def seen_from(self, frame: Frame) -> "DiagonalGaussian":
+    def seen_from(self, scaling: Standardization) -> "DiagonalGaussian":
         """Return the members in the coordinates u = (x − center) / scale."""
-        mean, variance = (self.mean - frame.center) / frame.scale, self.variance / jnp.square(frame.scale)
+        mean, variance = (
+            (self.mean - scaling.center) / scaling.scale,
+            self.variance / jnp.square(scaling.scale),
+        )
         return eqx.tree_at(lambda g: (g.mean, g.variance), self, (mean, variance))
 
     @property
@@ -149,14 +149,14 @@ class DiagonalGaussian(ExponentialFamily):
         return jnp.asarray(self.variance)
 
     @property
-    def features_are_quick(self) -> bool:
+    def feature_kernel_is_faster(self) -> bool:
         """Whether the kernel of features is the quicker one."""
         return True
 
-    def features_pay(self, frame: Frame, reach: Any) -> Any:
-        """Whether features keep their digits on data within `reach` of the frame's center."""
-        precision = (frame.scale * frame.scale / self.variance).max(axis=-1)
-        return near_enough((self.mean - frame.center) / frame.scale, precision, reach)
+    def feature_kernel_is_accurate(self, scaling: Standardization, radius: Any) -> Any:
+        """Whether features keep their digits on data within `radius` of the scaling's center."""
+        precision = (scaling.scale * scaling.scale / self.variance).max(axis=-1)
+        return near_enough((self.mean - scaling.center) / scaling.scale, precision, radius)
 
     def _flat(self) -> Self:
         """Return the members in one row."""
@@ -169,61 +169,63 @@ class DiagonalGaussian(ExponentialFamily):
         flat = self._flat()
         values = jnp.asarray(batch.values, jnp.asarray(flat.mean).dtype)
         shape = (values.shape[0], *self.batch_shape)
-        if batch.frame is not None and batch.observed is None:
-            return features_log_likelihood(flat, values, batch.frame).reshape(shape)
+        if batch.standardization is not None and batch.observed is None:
+            return features_log_likelihood(flat, values, batch.standardization).reshape(shape)
         variance = jnp.asarray(flat.variance)
         terms = jnp.square(values[:, None, :] - flat.mean) / variance + jnp.log(variance) + LOG_TWO_PI
         if batch.observed is not None:
             terms = jnp.where(jnp.asarray(batch.observed)[:, None, :], terms, 0)
         return -0.5 * jnp.sum(terms, axis=-1).reshape(shape)
 
-    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CentredStatistics, None]:
+    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CenteredStatistics, None]:
         """Return mean and variances of the rows; missing entries as the members expect them."""
         weight = row_weight(batch, self.batch_shape)
         total = weighted_total(weight, self.log_likelihood(batch))
         values, w = jnp.asarray(batch.values, weight.dtype), weight.reshape(weight.shape[0], -1)
         if batch.observed is not None:
             mass, mean, spread = self._flat()._completed(
-                values, w, jnp.asarray(batch.observed, w.dtype), jnp.asarray(batch.width)
+                values, w, jnp.asarray(batch.observed, w.dtype), jnp.asarray(batch.point_variance)
             )
-        elif batch.frame is not None:
-            mass, eta = features_moments(self, values, w, batch.frame)
+        elif batch.standardization is not None:
+            mass, eta = features_moments(self, values, w, batch.standardization)
             mean, second = _halves(eta)
-            spread = (second - jnp.square(mean)) * jnp.square(batch.frame.scale) + batch.width
-            mean = jnp.asarray(batch.frame.center + mean * batch.frame.scale)
+            spread = (second - jnp.square(mean)) * jnp.square(batch.standardization.scale) + batch.point_variance
+            mean = jnp.asarray(batch.standardization.center + mean * batch.standardization.scale)
         else:
             mass, mean = average(values, w)
-            spread = diagonal_spreads(values, w, mean) / expand(jnp.where(mass > 0, mass, 1), 1) + batch.width
+            spread = diagonal_spreads(values, w, mean) / expand(jnp.where(mass > 0, mass, 1), 1) + batch.point_variance
         shape = self.batch_shape
         gathered = (mass.reshape(shape), total, mean.reshape(self.mean.shape), spread.reshape(self.mean.shape))
-        return CentredStatistics(*gathered, squares), carry
+        return CenteredStatistics(*gathered, squares), carry
 
-    def _completed(self, values: Array, weight: Array, seen: Array, width: Array) -> tuple[Array, Array, Array]:
+    def _completed(
+        self, values: Array, weight: Array, seen: Array, point_variance: Array
+    ) -> tuple[Array, Array, Array]:
         """Return mass, mean and spread by columns: of what is seen, and of what the members expect of the rest."""
         there = weight.T @ seen
         some = jnp.where(there > 0, there, 1)
         mean = (weight.T @ (values * seen)) / some
         total = jax.lax.map(lambda m: m[0] @ (seen * jnp.square(values - m[1])), (weight.T, mean))
         nothing = jnp.zeros_like(there)
-        data = CentredStatistics(there, nothing, mean[..., None], total / some + width, _only_square)
+        data = CenteredStatistics(there, nothing, mean[..., None], total / some + point_variance, _only_square)
         absent = weight.T @ (1 - seen)
         own = (jnp.asarray(self.mean)[..., None], jnp.asarray(self.variance))
-        both = data.merge(CentredStatistics(absent, nothing, *own, _only_square))
+        both = data.merge(CenteredStatistics(absent, nothing, *own, _only_square))
         return jnp.sum(weight, axis=0), jnp.asarray(both.mean)[..., 0], jnp.asarray(both.spread)
 
     def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:
         """Draw the missing entries of each row, for each member; the others say nothing about them."""
         return drawn_where_missing(self, batch, key)
 
-    def _own(self, mass: Float[Array, "*batch"]) -> CentredStatistics:
-        return CentredStatistics(
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> CenteredStatistics:
+        return CenteredStatistics(
             mass, jnp.zeros_like(mass), jnp.asarray(self.mean), jnp.asarray(self.variance), squares
         )
 
-    def _nearest(self, statistics: CentredStatistics) -> Self:
+    def _from_statistics(self, statistics: CenteredStatistics) -> Self:
         return eqx.tree_at(lambda g: (g.mean, g.variance), self, (statistics.mean, statistics.spread))
 
-    def cross_entropy(self, statistics: CentredStatistics) -> Float[Array, "*batch"]:
+    def cross_entropy(self, statistics: CenteredStatistics) -> Float[Array, "*batch"]:
         variance = jnp.asarray(self.variance)
         square = (statistics.spread + jnp.square(jnp.subtract(statistics.mean, self.mean))) / variance
         return 0.5 * jnp.multiply(statistics.mass, jnp.sum(square + jnp.log(2 * np.pi * variance), axis=-1))

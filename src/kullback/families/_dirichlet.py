@@ -8,9 +8,15 @@ import jax.numpy as jnp
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._batch import Batch
-from kullback.families._check import check_ndim, check_positive, check_values
-from kullback.families._digamma import (
+from kullback.core import Batch, MeanStatistics
+from kullback.families._potential_excess import potential_excess
+from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.numerics import (
+    Numeric,
+    as_parameter,
+    check_ndim,
+    check_positive,
+    check_values,
     dirichlet_concentration,
     dirichlet_slack,
     log_beta,
@@ -18,13 +24,9 @@ from kullback.families._digamma import (
     trigamma,
     trigamma_gaps,
 )
-from kullback.families._excess import potential_excess
-from kullback.families._statistics import MeanStatistics
-from kullback.families._types import Numeric, as_parameter
-from kullback.families._whole import WholeFamily, gather_means, own_means
 
 
-class Dirichlet(WholeFamily):
+class Dirichlet(UnsplittableFamily):
     """p(x) ∝ ∏ x_i^(α_i − 1) on the simplex of K probabilities.
 
     The base measure is ∏ 1/x_i, so that small concentrations keep their digits. Coordinates, of length K:
@@ -127,13 +129,13 @@ class Dirichlet(WholeFamily):
         product = inverse[..., :, None] * inverse[..., None, :]
         return inverse[..., None] * jnp.eye(self.size, dtype=alpha.dtype) + product / dirichlet_slack(alpha)[..., None]
 
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
         return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
 
-    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
         return own_means(self, mass, self.expectation)
 
-    def _nearest(self, statistics: MeanStatistics) -> Self:
+    def _from_statistics(self, statistics: MeanStatistics) -> Self:
         return eqx.tree_at(lambda d: d.concentration, self, dirichlet_concentration(statistics.mean))
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:

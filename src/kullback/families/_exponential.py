@@ -7,15 +7,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._batch import Batch
-from kullback.families._check import check_positive
-from kullback.families._excess import ratio_excess
-from kullback.families._statistics import MeanStatistics
-from kullback.families._types import Numeric, as_parameter
-from kullback.families._whole import WholeFamily, gather_means, own_means
+from kullback.core import Batch, MeanStatistics
+from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.numerics import Numeric, as_parameter, check_positive, ratio_excess
 
 
-class Exponential(WholeFamily):
+class Exponential(UnsplittableFamily):
     """p(x) = r e^(−rx) for x ≥ 0.
 
     Coordinates: source r; statistic T = x; natural −r; expectation 1/r.
@@ -104,13 +101,13 @@ class Exponential(WholeFamily):
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         return jnp.square(self.rate)[..., None, None]
 
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
         return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
 
-    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
         return own_means(self, mass, self.expectation)
 
-    def _nearest(self, statistics: MeanStatistics) -> Self:
+    def _from_statistics(self, statistics: MeanStatistics) -> Self:
         return eqx.tree_at(lambda e: e.rate, self, 1 / statistics.mean[..., 0])
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:

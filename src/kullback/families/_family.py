@@ -7,12 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.families._batch import Batch
-from kullback.families._check import check_finite, check_ndim
-from kullback.families._extent import Extent
-from kullback.families._model import ClosedFormModel
-from kullback.families._statistics import Statistics
-from kullback.families._types import Numeric, as_parameter
+from kullback.core import Batch, ClosedFormModel, Extent, Statistics
+from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim
 
 Coordinates: TypeAlias = Literal["source", "natural", "expectation"]
 
@@ -209,10 +205,10 @@ class ExponentialFamily(ClosedFormModel):
     # --- a model with nothing hidden --------------------------------------------------------------------
 
     @abc.abstractmethod
-    def _own(self, mass: Float[Array, "*batch"]) -> Statistics: ...
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> Statistics: ...
 
     @abc.abstractmethod
-    def _nearest(self, statistics: Any) -> Self: ...
+    def _from_statistics(self, statistics: Any) -> Self: ...
 
     def posterior(self, batch: Batch, key: Any = None) -> None:
         """Return nothing: nothing is hidden."""
@@ -224,7 +220,7 @@ class ExponentialFamily(ClosedFormModel):
     def own_statistics(self, like: Extent) -> Any:
         """Return the statistics the model itself expects of as much data."""
         dtype = jnp.asarray(jax.tree.leaves(self)[0]).dtype
-        return self._own(jnp.broadcast_to(jnp.asarray(like.mass, dtype), self.batch_shape))
+        return self._expected_statistics(jnp.broadcast_to(jnp.asarray(like.mass, dtype), self.batch_shape))
 
     def maximize(self, statistics: Any, prior: Any = None) -> Self:
         """Return the member nearest to the data: the one with these statistics.
@@ -233,7 +229,7 @@ class ExponentialFamily(ClosedFormModel):
         """
         if prior is not None:
             statistics = prior.added_to(statistics, self)
-        return self._kept_where_empty(statistics.mass, self._nearest(statistics))
+        return self._kept_where_empty(statistics.mass, self._from_statistics(statistics))
 
     def _kept_where_empty(self, mass: Float[Numeric, "*batch"], nearest: Self) -> Self:
         seen = jnp.asarray(mass) > 0

@@ -8,16 +8,13 @@ import jax.numpy as jnp
 from jax.scipy.special import digamma, gammaln, xlogy
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._batch import Batch
-from kullback.families._check import check_positive
-from kullback.families._digamma import gamma_shape, trigamma
-from kullback.families._excess import potential_excess
-from kullback.families._statistics import MeanStatistics
-from kullback.families._types import Numeric, as_parameter, share_batch
-from kullback.families._whole import WholeFamily, gather_means, own_means
+from kullback.core import Batch, MeanStatistics
+from kullback.families._potential_excess import potential_excess
+from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.numerics import Numeric, as_parameter, check_positive, gamma_shape, share_batch, trigamma
 
 
-class Gamma(WholeFamily):
+class Gamma(UnsplittableFamily):
     """p(x) = r^k x^(k−1) e^(−rx) / Γ(k) for x > 0, with shape k and rate r.
 
     The base measure is 1/x. Coordinates:
@@ -130,13 +127,13 @@ class Gamma(WholeFamily):
         slack = k * trigamma(k) - 1
         return _two_by_two(k / slack, -r / slack, r**2 * trigamma(k) / slack)
 
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
         return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
 
-    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
         return own_means(self, mass, self.expectation)
 
-    def _nearest(self, statistics: MeanStatistics) -> Self:
+    def _from_statistics(self, statistics: MeanStatistics) -> Self:
         log_mean, mean = statistics.mean[..., 0], statistics.mean[..., 1]
         shape = gamma_shape(jnp.log(mean) - log_mean)
         return eqx.tree_at(lambda g: (g.shape, g.rate), self, (shape, shape / mean))

@@ -10,9 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from numpy.typing import NDArray
 
-from kullback.families._batch import Batch, Frame
-from kullback.families._check import check_covariance, check_finite, check_ndim
-from kullback.families._excess import determinant_excess
+from kullback.core import Batch, CenteredStatistics, Standardization, average, expand, row_weight, weighted_total
 from kullback.families._family import ExponentialFamily
 from kullback.families._gaussian_rows import (
     LOG_TWO_PI,
@@ -24,21 +22,25 @@ from kullback.families._gaussian_rows import (
     spreads,
     whitened_squares,
 )
-from kullback.families._linalg import (
+from kullback.numerics import (
+    Numeric,
     apply,
+    as_parameter,
+    check_covariance,
+    check_finite,
+    check_ndim,
+    determinant_excess,
     gram,
     log_determinant,
     outer,
     pack,
     pairs,
+    share_batch,
     solve_packed,
     unpack,
     whiten,
     whitener,
 )
-from kullback.families._statistics import CentredStatistics, average, expand
-from kullback.families._types import Numeric, as_parameter, share_batch
-from kullback.families._whole import row_weight, weighted_total
 
 
 class Gaussian(ExponentialFamily):
@@ -201,10 +203,10 @@ class Gaussian(ExponentialFamily):
         covariance = jnp.asarray(self.covariance).reshape(-1, n, n)
         return eqx.tree_at(lambda g: (g.mean, g.covariance), self, (mean, covariance)), mean, covariance
 
-    def seen_from(self, frame: Frame) -> "Gaussian":
+    def seen_from(self, scaling: Standardization) -> "Gaussian":
         """Return the members in the coordinates u = (x − center) / scale."""
-        mean = (self.mean - frame.center) / frame.scale
-        covariance = self.covariance / outer(frame.scale)
+        mean = (self.mean - scaling.center) / scaling.scale
+        covariance = self.covariance / outer(scaling.scale)
         return eqx.tree_at(lambda g: (g.mean, g.covariance), self, (mean, covariance))
 
     @property
@@ -213,20 +215,20 @@ class Gaussian(ExponentialFamily):
         return jnp.diagonal(jnp.asarray(self.covariance), axis1=-2, axis2=-1)
 
     @property
-    def features_are_quick(self) -> bool:
+    def feature_kernel_is_faster(self) -> bool:
         """Whether the kernel of features is the quicker one."""
         return 3 * math.prod(self.batch_shape) >= self.mean.shape[-1]
 
-    def features_pay(self, frame: Frame, reach: Any) -> Any:
-        """Whether features are quick, and keep their digits on data within `reach` of the frame's center."""
-        if not self.features_are_quick:
+    def feature_kernel_is_accurate(self, scaling: Standardization, radius: Any) -> Any:
+        """Whether features are quick, and keep their digits on data within `radius` of the scaling's center."""
+        if not self.feature_kernel_is_faster:
             return False
-        mean = (self.mean - frame.center) / frame.scale
+        mean = (self.mean - scaling.center) / scaling.scale
         if isinstance(mean, np.ndarray):  # nothing to compile
-            precision: Any = np.linalg.inv(self.covariance / np.multiply.outer(frame.scale, frame.scale))
-            return near_enough(mean, np.linalg.norm(precision, axis=(-2, -1)), reach)
-        precision = gram(whitener(self.covariance / outer(frame.scale)))
-        return near_enough(mean, jnp.linalg.norm(precision, axis=(-2, -1)), reach)
+            precision: Any = np.linalg.inv(self.covariance / np.multiply.outer(scaling.scale, scaling.scale))
+            return near_enough(mean, np.linalg.norm(precision, axis=(-2, -1)), radius)
+        precision = gram(whitener(self.covariance / outer(scaling.scale)))
+        return near_enough(mean, jnp.linalg.norm(precision, axis=(-2, -1)), radius)
 
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
         """Log density of each row, or of what is observed of it, under each member."""
@@ -237,13 +239,13 @@ class Gaussian(ExponentialFamily):
             seen = jnp.asarray(batch.observed)
             rows = jax.lax.map(lambda m: complete(m[0], m[1], values, seen).log_likelihood, (mean, covariance))
             return rows.T.reshape(shape)
-        if batch.frame is not None:
-            return features_log_likelihood(flat, values, batch.frame).reshape(shape)
+        if batch.standardization is not None:
+            return features_log_likelihood(flat, values, batch.standardization).reshape(shape)
         w = whitener(covariance)
         square = whitened_squares(values, mean, w)
         return (-0.5 * (square + log_determinant(w) + values.shape[-1] * LOG_TWO_PI)).reshape(shape)
 
-    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CentredStatistics, None]:
+    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CenteredStatistics, None]:
         """Return mean and covariance of the rows; missing entries as the members expect them given the others."""
         weight = row_weight(batch, self.batch_shape)
         total = weighted_total(weight, self.log_likelihood(batch))
@@ -253,21 +255,25 @@ class Gaussian(ExponentialFamily):
         if batch.observed is not None:
             seen = jnp.asarray(batch.observed)
             mass, mean, spread = jax.lax.map(
-                lambda m: completed_moments(complete(m[0], m[1], values, seen), m[2], jnp.asarray(batch.width)),
+                lambda m: completed_moments(
+                    complete(m[0], m[1], values, seen), m[2], jnp.asarray(batch.point_variance)
+                ),
                 (here, covariance, w.T),
             )
-        elif batch.frame is not None:
-            mass, eta = features_moments(flat, values, w, batch.frame)
+        elif batch.standardization is not None:
+            mass, eta = features_moments(flat, values, w, batch.standardization)
             mean, second = unpack(eta, 2.0)
-            spread = (second - outer(mean)) * outer(batch.frame.scale) + batch.width * jnp.eye(n, dtype=w.dtype)
-            mean = batch.frame.center + mean * batch.frame.scale
+            spread = (second - outer(mean)) * outer(batch.standardization.scale) + batch.point_variance * jnp.eye(
+                n, dtype=w.dtype
+            )
+            mean = batch.standardization.center + mean * batch.standardization.scale
         else:
             mass, mean = average(values, w)
             spread = spreads(values, w, mean) / expand(jnp.where(mass > 0, mass, 1), 2)
-            spread = spread + batch.width * jnp.eye(n, dtype=w.dtype)
+            spread = spread + batch.point_variance * jnp.eye(n, dtype=w.dtype)
         shape = self.batch_shape
         gathered = (mass.reshape(shape), total, mean.reshape(*shape, n), spread.reshape(*shape, n, n))
-        return CentredStatistics(*gathered, outer), carry
+        return CenteredStatistics(*gathered, outer), carry
 
     def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:
         """Draw the missing entries of each row given the others, for each member.
@@ -287,15 +293,15 @@ class Gaussian(ExponentialFamily):
         rows = jax.lax.map(one, (mean, covariance, jnp.moveaxis(drawn, 1, 0)))
         return jnp.moveaxis(rows, 0, 1).reshape(values.shape[0], *self.mean.shape)
 
-    def _own(self, mass: Float[Array, "*batch"]) -> CentredStatistics:
-        return CentredStatistics(
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> CenteredStatistics:
+        return CenteredStatistics(
             mass, jnp.zeros_like(mass), jnp.asarray(self.mean), jnp.asarray(self.covariance), outer
         )
 
-    def _nearest(self, statistics: CentredStatistics) -> Self:
+    def _from_statistics(self, statistics: CenteredStatistics) -> Self:
         return eqx.tree_at(lambda g: (g.mean, g.covariance), self, (statistics.mean, statistics.spread))
 
-    def cross_entropy(self, statistics: CentredStatistics) -> Float[Array, "*batch"]:
+    def cross_entropy(self, statistics: CenteredStatistics) -> Float[Array, "*batch"]:
         w = whitener(self.covariance)
         z = apply(w, jnp.subtract(statistics.mean, self.mean))
         trace = jnp.sum(gram(w) * statistics.spread, axis=(-2, -1))

@@ -1,6 +1,6 @@
 """Rows of data under many Gaussians at once: the kernels in which learning spends its time.
 
-There are two orders of the same products. *Features*: seen from a frame in which the data is near 0, T(u) makes the
+There are two orders of the same products. *Features*: seen in a scaling in which the data is near 0, T(u) makes the
 log-likelihoods one matrix product with the natural coordinates, and the statistics one with the responsibilities.
 *Whitened*: each member centers and whitens the rows for itself. It keeps its digits however far clusters are apart,
 and it is the quicker one when members are few and columns many.
@@ -14,9 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._batch import Frame
-from kullback.families._linalg import gram, log_determinant, whitener
-from kullback.families._statistics import expand
+from kullback.core import Standardization, expand
+from kullback.numerics import gram, log_determinant, whitener
 
 LOG_TWO_PI = math.log(2 * math.pi)
 
@@ -59,31 +58,33 @@ def diagonal_spreads(
 # --- features ----------------------------------------------------------------------------------------------
 
 
-def features_log_likelihood(family: Any, values: Float[Array, "rows n"], frame: Frame) -> Float[Array, "rows k"]:
-    """Return ⟨θ, T(u)⟩ − ψ(θ) of flat members seen from the frame: one matrix product."""
-    seen = family.seen_from(frame)
-    product = _features(seen, values, frame) @ seen.natural.T
-    return product - seen.log_partition - jnp.sum(jnp.log(frame.scale))
+def features_log_likelihood(
+    family: Any, values: Float[Array, "rows n"], scaling: Standardization
+) -> Float[Array, "rows k"]:
+    """Return ⟨θ, T(u)⟩ − ψ(θ) of flat members seen in that scaling: one matrix product."""
+    seen = family.seen_from(scaling)
+    product = _features(seen, values, scaling) @ seen.natural.T
+    return product - seen.log_partition - jnp.sum(jnp.log(scaling.scale))
 
 
 def features_moments(
-    family: Any, values: Float[Array, "rows n"], weight: Float[Array, "rows k"], frame: Frame
+    family: Any, values: Float[Array, "rows n"], weight: Float[Array, "rows k"], scaling: Standardization
 ) -> tuple[Array, Float[Array, "k d"]]:
     """Return the mass of each member and its average of T(u): one matrix product."""
     mass = jnp.sum(weight, axis=0)
-    total = weight.T @ _features(family, values, frame)
+    total = weight.T @ _features(family, values, scaling)
     return mass, total / expand(jnp.where(mass > 0, mass, 1), 1)
 
 
-def _features(family: Any, values: Float[Array, "rows n"], frame: Frame) -> Float[Array, "rows d"]:
-    features: Array = family.statistics((values - frame.center) / frame.scale)
+def _features(family: Any, values: Float[Array, "rows n"], scaling: Standardization) -> Float[Array, "rows d"]:
+    features: Array = family.statistics((values - scaling.center) / scaling.scale)
     return features
 
 
-def near_enough(mean: Any, precision: Any, reach: Any) -> Any:
-    """Whether T(u) keeps its digits: means and a bound on the precision of each member, seen from the frame."""
+def near_enough(mean: Any, precision: Any, radius: Any) -> Any:
+    """Whether T(u) keeps its digits: means and a bound on the precision of each member, seen in that scaling."""
     xp: Any = np if isinstance(mean, np.ndarray) else jnp
-    farthest = xp.linalg.norm(mean, axis=-1) + reach
+    farthest = xp.linalg.norm(mean, axis=-1) + radius
     return xp.max(xp.square(farthest) * precision) * np.finfo(float).eps < _DIGITS
 
 
@@ -125,7 +126,7 @@ def complete(
 
 
 def completed_moments(
-    parts: Completed, weight: Float[Array, " rows"], width: Float[Array, ""]
+    parts: Completed, weight: Float[Array, " rows"], point_variance: Float[Array, ""]
 ) -> tuple[Array, Array, Array]:
     """Return mass, mean and spread of completed rows, with what is not known of the missing entries in the spread."""
     mass = jnp.sum(weight)
@@ -133,5 +134,5 @@ def completed_moments(
     mean = share @ parts.filled
     away = parts.filled - mean
     inside = jnp.einsum("r,rij->ij", share, parts.covariance)
-    smeared = width * jnp.einsum("r,rij,rkj->ik", share, parts.gain, parts.gain)
+    smeared = point_variance * jnp.einsum("r,rij,rkj->ik", share, parts.gain, parts.gain)
     return mass, mean, (away * share[:, None]).T @ away + inside + smeared

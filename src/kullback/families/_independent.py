@@ -7,12 +7,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.families._batch import Batch
+from kullback.core import Batch, MeanStatistics, average, expand, row_weight, weighted_total
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
-from kullback.families._linear_form import LinearForm, sum_of_linear_forms
-from kullback.families._statistics import MeanStatistics, average, expand
-from kullback.families._types import Numeric
-from kullback.families._whole import WholeFamily, drawn_where_missing, row_weight, weighted_total
+from kullback.families._unsplittable import UnsplittableFamily, drawn_where_missing
+from kullback.numerics import LinearForm, Numeric, sum_of_linear_forms
 
 
 class Independent(ExponentialFamily):
@@ -36,7 +34,7 @@ class Independent(ExponentialFamily):
     column: Kind = eqx.field(static=True)
 
     def __init__(self, columns: ExponentialFamily):
-        if not isinstance(columns, WholeFamily) or columns.event_shape != ():
+        if not isinstance(columns, UnsplittableFamily) or columns.event_shape != ():
             shape = getattr(columns, "event_shape", None)
             points = f" with points of shape {shape}" if shape else ""
             raise ValueError(
@@ -168,10 +166,10 @@ class Independent(ExponentialFamily):
         return drawn_where_missing(self, batch, key)
 
     def _own_means(self) -> Float[Array, "*batch n d"]:
-        own = self.columns._own(jnp.ones(self.columns.batch_shape, self.source.dtype))
+        own = self.columns._expected_statistics(jnp.ones(self.columns.batch_shape, self.source.dtype))
         return jnp.asarray(own.mean)
 
-    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
         return MeanStatistics(mass, jnp.zeros_like(mass), _flat(self._own_means()))
 
     def _of_columns(self, statistics: MeanStatistics) -> MeanStatistics:
@@ -180,8 +178,8 @@ class Independent(ExponentialFamily):
         mass = jnp.broadcast_to(expand(statistics.mass, 1), self.columns.batch_shape)
         return MeanStatistics(mass, jnp.zeros_like(mass), mean.reshape(*self.columns.batch_shape, -1))
 
-    def _nearest(self, statistics: MeanStatistics) -> Self:
-        return eqx.tree_at(lambda i: i.columns, self, self.columns._nearest(self._of_columns(statistics)))
+    def _from_statistics(self, statistics: MeanStatistics) -> Self:
+        return eqx.tree_at(lambda i: i.columns, self, self.columns._from_statistics(self._of_columns(statistics)))
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
         return jnp.sum(self.columns.cross_entropy(self._of_columns(statistics)), axis=-1)

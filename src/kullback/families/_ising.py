@@ -10,14 +10,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.families._batch import Batch
-from kullback.families._check import check_finite, check_ndim, check_values
-from kullback.families._excess import potential_excess
-from kullback.families._linalg import pairs
-from kullback.families._newton import natural_from_expectation
-from kullback.families._statistics import MeanStatistics
-from kullback.families._types import Numeric, as_parameter, share_batch
-from kullback.families._whole import WholeFamily, gather_means, own_means
+from kullback.core import Batch, MeanStatistics
+from kullback.families._potential_excess import potential_excess
+from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.numerics import (
+    Numeric,
+    as_parameter,
+    check_finite,
+    check_ndim,
+    check_values,
+    natural_from_expectation,
+    pairs,
+    share_batch,
+)
 
 LARGEST = 20
 #: How many states are held at a time.
@@ -26,7 +31,7 @@ _BLOCK = 12
 Pairs = tuple[tuple[int, int], ...]
 
 
-class Ising(WholeFamily):
+class Ising(UnsplittableFamily):
     """p(x) ∝ exp(Σ h_i x_i + Σ J_ij x_i x_j) for x in {−1, +1}ⁿ, n ≤ 20.
 
     `interactions` lists the pairs (i, j) that interact, "all" for every pair. With none it is the independence
@@ -192,13 +197,13 @@ class Ising(WholeFamily):
 
     # --- a model with nothing hidden --------------------------------------------------------------------
 
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
         return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
 
-    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
         return own_means(self, mass, self.expectation)
 
-    def _nearest(self, statistics: MeanStatistics) -> Self:
+    def _from_statistics(self, statistics: MeanStatistics) -> Self:
         nearest = type(self)._from_expectation(jnp.asarray(statistics.mean), self.interactions)
         return eqx.tree_at(lambda i: (i.biases, i.couplings), self, (nearest.biases, nearest.couplings))
 

@@ -9,14 +9,13 @@ import jax.numpy as jnp
 from jax.scipy.special import entr, gammaln, xlog1py, xlogy
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.families._batch import Batch
+from kullback.core import Batch, MeanStatistics
 from kullback.families._categorical import Categorical, simplex_covariance, simplex_fisher
-from kullback.families._statistics import MeanStatistics
-from kullback.families._types import Numeric
-from kullback.families._whole import WholeFamily, gather_means, own_means
+from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.numerics import Numeric
 
 
-class Multinomial(WholeFamily):
+class Multinomial(UnsplittableFamily):
     """P(x) = N! ∏ p_k^x_k / x_k! for counts x that sum to N.
 
     The base measure is N!/∏ x_k!. Coordinates, each of length K−1; the last category is the reference:
@@ -127,14 +126,14 @@ class Multinomial(WholeFamily):
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         return simplex_fisher(self.probabilities) / self.trials
 
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
         frequencies = jnp.asarray(batch.values, dtype=log_likelihood.dtype) / self.trials
         return gather_means(self, batch, frequencies, log_likelihood)
 
-    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
         return own_means(self, mass, jnp.asarray(self.probabilities))
 
-    def _nearest(self, statistics: MeanStatistics) -> Self:
+    def _from_statistics(self, statistics: MeanStatistics) -> Self:
         return eqx.tree_at(lambda m: m.probabilities, self, statistics.mean)
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:

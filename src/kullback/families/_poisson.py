@@ -9,20 +9,24 @@ import numpy as np
 from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.families._batch import Batch
-from kullback.families._check import check_interior, check_values
-from kullback.families._excess import entropy_excess
-from kullback.families._linear_form import LinearForm, log_or_lowest
-from kullback.families._statistics import MeanStatistics
-from kullback.families._types import Numeric, as_parameter
-from kullback.families._whole import WholeFamily, gather_means, own_means
+from kullback.core import Batch, MeanStatistics
+from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.numerics import (
+    LinearForm,
+    Numeric,
+    as_parameter,
+    check_interior,
+    check_values,
+    entropy_excess,
+    log_or_lowest,
+)
 
 #: H = ½·log(2πeλ) − Σ c_j λ^−j for large λ.
 _ENTROPY = (1 / 12, 1 / 24, 19 / 360, 9 / 80, 863 / 2520, 1375 / 1008, 33953 / 5040, 57281 / 1440)
 _LARGE = 64.0
 
 
-class Poisson(WholeFamily):
+class Poisson(UnsplittableFamily):
     """P(x) = λˣ e^(−λ) / x! for x = 0, 1, …
 
     The base measure is 1/x!. Coordinates: source λ; statistic T = x; natural log λ; expectation λ. A rate of 0
@@ -126,13 +130,13 @@ class Poisson(WholeFamily):
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         return self._fisher_source()
 
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
         return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
 
-    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
         return own_means(self, mass, self.expectation)
 
-    def _nearest(self, statistics: MeanStatistics) -> Self:
+    def _from_statistics(self, statistics: MeanStatistics) -> Self:
         return eqx.tree_at(lambda p: p.rate, self, statistics.mean[..., 0])
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:

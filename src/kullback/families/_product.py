@@ -11,10 +11,9 @@ import numpy as np
 from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Bool, Float, Num, Shaped
 
-from kullback.families._batch import Batch
+from kullback.core import Batch, Statistics
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
-from kullback.families._statistics import Statistics
-from kullback.families._types import Numeric
+from kullback.numerics import Numeric
 
 
 class ProductStatistics(Statistics):
@@ -202,11 +201,11 @@ class Product(ExponentialFamily):
         drawn = [part.impute(b, k) for part, b, k in zip(self.parts, self._batches(batch), keys, strict=True)]
         return self._side_by_side(drawn)
 
-    def _own(self, mass: Float[Array, "*batch"]) -> ProductStatistics:
-        parts = tuple(part._own(mass) for part in self.parts)
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> ProductStatistics:
+        parts = tuple(part._expected_statistics(mass) for part in self.parts)
         return ProductStatistics(mass, jnp.zeros_like(mass), parts)
 
-    def _nearest(self, statistics: ProductStatistics) -> Self:
+    def _from_statistics(self, statistics: ProductStatistics) -> Self:
         both = zip(self.parts, statistics.parts, strict=True)
         return eqx.tree_at(lambda p: p.parts, self, tuple(part.maximize(s) for part, s in both))
 

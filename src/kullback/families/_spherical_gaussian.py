@@ -8,14 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._batch import Batch, Frame
-from kullback.families._check import check_finite, check_ndim, check_positive
+from kullback.core import Batch, CenteredStatistics, Standardization
 from kullback.families._diagonal_gaussian import DiagonalGaussian
-from kullback.families._excess import ratio_excess
 from kullback.families._family import ExponentialFamily
-from kullback.families._statistics import CentredStatistics
-from kullback.families._types import Numeric, as_parameter, share_batch
-from kullback.families._whole import drawn_where_missing
+from kullback.families._unsplittable import drawn_where_missing
+from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim, check_positive, ratio_excess, share_batch
 
 
 class SphericalGaussian(ExponentialFamily):
@@ -148,37 +145,37 @@ class SphericalGaussian(ExponentialFamily):
         return jnp.asarray(self.variance)[..., None]
 
     @property
-    def features_are_quick(self) -> bool:
+    def feature_kernel_is_faster(self) -> bool:
         """Whether the kernel of features is the quicker one."""
         return True
 
-    def features_pay(self, frame: Frame, reach: Any) -> Any:
-        """Whether features keep their digits on data within `reach` of the frame's center."""
-        return self._diagonal().features_pay(frame, reach)
+    def feature_kernel_is_accurate(self, scaling: Standardization, radius: Any) -> Any:
+        """Whether features keep their digits on data within `radius` of the scaling's center."""
+        return self._diagonal().feature_kernel_is_accurate(scaling, radius)
 
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
         """Log density of each row, or of what is observed of it, under each member."""
         return self._diagonal().log_likelihood(batch)
 
-    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CentredStatistics, None]:
+    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CenteredStatistics, None]:
         """Return mean and variance of the rows; missing entries as the members expect them."""
         each, _ = self._diagonal().expected_statistics(batch)
         spread = jnp.mean(each.spread, axis=-1)
-        return CentredStatistics(each.mass, each.log_likelihood, each.mean, spread, mean_square), carry
+        return CenteredStatistics(each.mass, each.log_likelihood, each.mean, spread, mean_square), carry
 
     def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:
         """Draw the missing entries of each row, for each member; the others say nothing about them."""
         return drawn_where_missing(self, batch, key)
 
-    def _own(self, mass: Float[Array, "*batch"]) -> CentredStatistics:
-        return CentredStatistics(
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> CenteredStatistics:
+        return CenteredStatistics(
             mass, jnp.zeros_like(mass), jnp.asarray(self.mean), jnp.asarray(self.variance), mean_square
         )
 
-    def _nearest(self, statistics: CentredStatistics) -> Self:
+    def _from_statistics(self, statistics: CenteredStatistics) -> Self:
         return eqx.tree_at(lambda g: (g.mean, g.variance), self, (statistics.mean, statistics.spread))
 
-    def cross_entropy(self, statistics: CentredStatistics) -> Float[Array, "*batch"]:
+    def cross_entropy(self, statistics: CenteredStatistics) -> Float[Array, "*batch"]:
         n = self.mean.shape[-1]
         away = jnp.sum(jnp.square(jnp.subtract(statistics.mean, self.mean)), axis=-1)
         return 0.5 * jnp.multiply(statistics.mass, (n * statistics.spread + away) / self.variance + self._log_volume)

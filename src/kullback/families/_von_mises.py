@@ -9,16 +9,23 @@ import numpy as np
 from jax.scipy.special import i0e
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._batch import Batch
-from kullback.families._bessel import bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio
-from kullback.families._check import check_finite, check_interior, check_values
-from kullback.families._excess import potential_excess
-from kullback.families._statistics import MeanStatistics
-from kullback.families._types import Numeric, as_parameter, share_batch
-from kullback.families._whole import WholeFamily, gather_means, own_means
+from kullback.core import Batch, MeanStatistics
+from kullback.families._potential_excess import potential_excess
+from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.numerics import (
+    Numeric,
+    as_parameter,
+    bessel_ratio,
+    bessel_ratio_slope,
+    check_finite,
+    check_interior,
+    check_values,
+    inverse_bessel_ratio,
+    share_batch,
+)
 
 
-class VonMises(WholeFamily):
+class VonMises(UnsplittableFamily):
     """p(x) = exp(κ cos(x − μ)) / 2πI₀(κ) for an angle x in radians.
 
     Any angle is a point; samples and means lie in (−π, π]. With A = I₁/I₀ the coordinates are
@@ -140,13 +147,13 @@ class VonMises(WholeFamily):
         first = along[..., None, None] * direction[..., :, None] * direction[..., None, :]
         return first + across[..., None, None] * normal[..., :, None] * normal[..., None, :]
 
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
+    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
         return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
 
-    def _own(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
         return own_means(self, mass, self.expectation)
 
-    def _nearest(self, statistics: MeanStatistics) -> Self:
+    def _from_statistics(self, statistics: MeanStatistics) -> Self:
         length, angle = _polar(statistics.mean)
         return eqx.tree_at(lambda v: (v.mean, v.concentration), self, (angle, inverse_bessel_ratio(length)))
 

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.families import ExponentialFamily, Extent
+from kullback.core import Extent
+from kullback.families import ExponentialFamily
 from kullback.geometry._divergence import check_same_kind
 
 Family = TypeVar("Family", bound=ExponentialFamily)

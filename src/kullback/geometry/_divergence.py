@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.families import Bernoulli, Categorical, ClosedFormModel, ExponentialFamily, Extent, Ising, Numeric
+from kullback.core import ClosedFormModel, Extent
+from kullback.families import Bernoulli, Categorical, ExponentialFamily, Ising
+from kullback.numerics import Numeric
 
 Family = TypeVar("Family", bound=ExponentialFamily)
 

@@ -34,9 +34,6 @@ from kullback.families import (
     Product,
     SphericalGaussian,
 )
-from kullback.families._check import check_values
-from kullback.families._linalg import pack, unpack
-from kullback.families._types import is_concrete
 from kullback.geometry._constant_curvature import (
     half_space_exponential,
     half_space_logarithm,
@@ -47,6 +44,7 @@ from kullback.geometry._constant_curvature import (
 )
 from kullback.geometry._divergence import check_same_kind
 from kullback.geometry._gaussian_geodesic import gaussian_exponential, gaussian_logarithm, gaussian_square
+from kullback.numerics import check_values, is_concrete, pack, unpack
 
 Family = TypeVar("Family", bound=ExponentialFamily)
 

@@ -29,7 +29,7 @@ import numpy as np
 from jax.lax.linalg import SvdAlgorithm, svd
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._linalg import pairs, whitener
+from kullback.numerics import pairs, whitener
 from kullback.runtime import jit
 
 #: A geodesic is followed in equal pieces, each seen from its own N(0, I): rounding grows with the exponential of the

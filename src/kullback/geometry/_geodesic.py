@@ -6,7 +6,8 @@ from typing import Any, Literal, TypeVar
 import jax
 import jax.numpy as jnp
 
-from kullback.families import ExponentialFamily, Extent
+from kullback.core import Extent
+from kullback.families import ExponentialFamily
 from kullback.geometry._divergence import check_same_kind
 from kullback.geometry._fisher_rao import exponential_map, logarithm_map
 

@@ -26,8 +26,8 @@ from kullback.families import (
     SphericalGaussian,
     VonMises,
 )
-from kullback.families._linalg import unpack, whitener
 from kullback.geometry._fisher_rao import check_velocity
+from kullback.numerics import unpack, whitener
 
 Family = TypeVar("Family", bound=ExponentialFamily)
 

@@ -27,7 +27,7 @@ from kullback.learning._online_em import DecayingRate, OnlineEM, decaying_rate, 
 from kullback.learning._place_file import load_place, save_place
 from kullback.learning._rules import CONVERGED, DATA_ENDED, LIMIT, NO_GAIN, Entry, Epochs, GainBelow, Rule, Verdict
 from kullback.learning._sampled_inertia import SampledInertia, sampled_inertia_step
-from kullback.learning._sized import sized_jit
+from kullback.learning._sized import adaptive_jit
 from kullback.learning._step import Stepped, gather, merge, move, step, step_once
 
 __all__ = [
@@ -68,6 +68,7 @@ __all__ = [
     "Stepped",
     "Stream",
     "Verdict",
+    "adaptive_jit",
     "begin",
     "combine",
     "decaying_rate",
@@ -89,7 +90,6 @@ __all__ = [
     "sampled_inertia_step",
     "save_place",
     "shares",
-    "sized_jit",
     "stack",
     "step",
     "step_once",

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from kullback.families import Batch, Model
+from kullback.core import Batch, Model
 from kullback.learning._learner import Clock, Gathered, Learner, Start, StepInfo, choose
 from kullback.runtime import is_array
 

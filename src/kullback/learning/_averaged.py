@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from kullback.families import Batch, ClosedFormModel, Extent
+from kullback.core import Batch, ClosedFormModel, Extent
 from kullback.learning._learner import Clock, Gathered, Learner, Start, StepInfo, choose
 
 Model = TypeVar("Model", bound=ClosedFormModel)
@@ -24,7 +24,7 @@ class Seen(eqx.Module):
 
     def merge(self, other: Self) -> Self:
         """Return as much data as both; where rows follow each other, as those of the first that has any."""
-        if self.extent.steps is None:
+        if self.extent.time is None:
             return type(self)(Extent(self.mass + other.mass))
         shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(one)] for one in (self, other)]
         return choose(self.mass > 0, self, other) if shapes[0] == shapes[1] else self

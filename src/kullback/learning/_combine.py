@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kullback.families import ClosedFormModel, Extent
+from kullback.core import ClosedFormModel, Extent
 from kullback.runtime import jit
 
 Model = TypeVar("Model", bound=ClosedFormModel)
@@ -42,11 +42,11 @@ def combine(
             )
     lined_up = [model.aligned_to(first) for model in models] if align else list(models)
     extents = [like or Extent()] * len(models) if like is None or isinstance(like, Extent) else list(like)
-    return _nearest(tuple(lined_up), tuple(extents), alpha)
+    return _from_statistics(tuple(lined_up), tuple(extents), alpha)
 
 
 @jit
-def _nearest(models: tuple[Any, ...], like: tuple[Extent, ...], alpha: Any) -> Any:
+def _from_statistics(models: tuple[Any, ...], like: tuple[Extent, ...], alpha: Any) -> Any:
     own = [model.own_statistics(one.scale(a)) for model, one, a in zip(models, like, alpha, strict=True)]
     return models[0].maximize(functools.reduce(lambda merged, one: merged.merge(one), own))
 

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from kullback.families import Batch, Steps
+from kullback.core import Batch, TimeIndex
 from kullback.learning._learner import Clock, Learner
 from kullback.learning._rules import check_at_least_one
 from kullback.learning._step import gather, merge
@@ -243,9 +243,9 @@ def _alike(one: Batch, other: Batch) -> bool:
 
 def _beginning(batch: Batch) -> Batch:
     """Return a batch whose first row begins a sequence, where rows follow each other at all."""
-    if batch.steps is None or bool(batch.steps.first[0]):
+    if batch.time is None or bool(batch.time.starts[0]):
         return batch
-    first = np.array(batch.steps.first)
+    first = np.array(batch.time.starts)
     first[0] = True
-    steps = Steps(first, batch.steps.ahead, batch.steps.inputs)
-    return eqx.tree_at(lambda b: b.steps, batch, steps)
+    steps = TimeIndex(first, batch.time.lookahead, batch.time.inputs)
+    return eqx.tree_at(lambda b: b.time, batch, steps)

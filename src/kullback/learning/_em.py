@@ -5,12 +5,12 @@ from typing import Any, TypeVar
 
 import jax.numpy as jnp
 
-from kullback.families import Batch, ClosedFormModel, Statistics
+from kullback.core import Batch, ClosedFormModel, Statistics
 from kullback.learning._data import AllAtOnce
 from kullback.learning._fit import begin, fit
 from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, StepInfo
 from kullback.learning._rules import GainBelow
-from kullback.learning._sized import sized_jit
+from kullback.learning._sized import adaptive_jit
 from kullback.learning._step import gather, move
 
 Model = TypeVar("Model", bound=ClosedFormModel)
@@ -58,7 +58,7 @@ def e_step(model: ClosedFormModel, batch: Batch) -> Any:
     return gather(model, batch, EM(), None, None, AT_ONCE)[0]
 
 
-@sized_jit
+@adaptive_jit
 def m_step(model: Any, statistics: Any, prior: Any = None) -> Any:
     """Return the model with these statistics."""
     return model.maximize(statistics, prior)

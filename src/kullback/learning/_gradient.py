@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from kullback.families import Batch, Model
+from kullback.core import Batch, Model
 from kullback.learning._learner import Clock, Gathered, Learner, Start, StepInfo, choose
 
 ModelT = TypeVar("ModelT", bound=Model)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
 
-from kullback.families import Batch, Model
+from kullback.core import Batch, Model
 from kullback.runtime import is_array
 
 ModelT = TypeVar("ModelT", bound=Model)

@@ -6,7 +6,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from kullback.families import Batch, Coordinates, Extent
+from kullback.core import Batch, Extent
+from kullback.families import Coordinates
 from kullback.learning._em import info_of
 from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, StepInfo, as_number
 from kullback.learning._step import step

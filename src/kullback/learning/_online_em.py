@@ -7,7 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from kullback.families import Batch, ClosedFormModel
+from kullback.core import Batch, ClosedFormModel
 from kullback.learning._averaged import Averaged
 from kullback.learning._data import Stream, gather_in_turn
 from kullback.learning._em import info_of
@@ -31,13 +31,13 @@ class OnlineEM(Learner[Model, None, Any, Pull]):
 
     Rate 1 is batch EM; rate 0 stays. `rate` is a number, a `DecayingRate` of the step, or a Python function of it, with
     which steps are taken one at a time. The memory of a stream is what models with time carry on; the inertia starts
-    from there as well. With `own_frame` a model that has a quick kernel tries it in the frame in which it expects the
+    from there as well. With `standardize` a model that has a quick kernel tries it in the frame in which it expects the
     data itself.
     """
 
     rate: Any = eqx.field(converter=as_number)
     prior: Any = None
-    own_frame: bool = eqx.field(static=True, default=False)
+    standardize: bool = eqx.field(static=True, default=False)
 
     def memory(self, model: Model, start: Start, key: Any) -> Any:
         """Return what a stream carries before its first batch."""
@@ -50,7 +50,7 @@ class OnlineEM(Learner[Model, None, Any, Pull]):
 
     def gather(self, model: Model, state: None, memory: Any, batch: Batch, clock: Clock) -> Gathered[Pull, Any]:
         """Return what the batch says, and what the model says of as much data."""
-        batch, sound = model.framed(batch) if self.own_frame else (batch, True)
+        batch, sound = model.standardized(batch) if self.standardize else (batch, True)
         data, carried = model.expected_statistics(batch, memory)
         inertia = model.own_statistics(batch.extent.after(memory))
         return Gathered(Pull(data, inertia), carried, sound)
@@ -66,7 +66,7 @@ class OnlineEM(Learner[Model, None, Any, Pull]):
         """Ask a function of the user's for the rate of the next step."""
         if isinstance(self.rate, DecayingRate) or not callable(self.rate):
             return self, None
-        return type(self)(float(self.rate(step)), self.prior, self.own_frame), 1
+        return type(self)(float(self.rate(step)), self.prior, self.standardize), 1
 
 
 class DecayingRate(eqx.Module):

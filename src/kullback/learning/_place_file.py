@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kullback._printable import sentence
-from kullback._tensor_file import is_of_format, packed
-from kullback._tensor_tree import read_tree, tensors_of
-from kullback._whole_file import check_goal, sweep, write_whole
 from kullback.learning._fit import Best, Place
-from kullback.runtime import as_numpy
+from kullback.runtime import as_numpy, read_tree, tensors_of
+from kullback.storage import atomic_write, check_writable, has_format, pack_tensors, remove_leftovers, sentence
 
 FORMAT = "kullback place"
 _TREES = ("model", "state", "memories")
@@ -21,7 +18,7 @@ _TREES = ("model", "state", "memories")
 def save_place(path: str | Path, place: Place, about: Any = None) -> None:
     """Write a place, whole or not at all. `about` is anything that JSON can hold, which must be the same to go on."""
     path = Path(path)
-    check_goal(path)
+    check_writable(path)
     place = as_numpy(place)
     arrays = {"curve": np.ascontiguousarray(place.curve)}
     for name in _TREES:
@@ -30,7 +27,7 @@ def save_place(path: str | Path, place: Place, about: Any = None) -> None:
     header |= {"position": place.position, "rule": place.rule, "best": None if place.best is None else place.best.step}
     if place.best is not None:
         arrays |= tensors_of("best", place.best.model)
-    write_whole(path, packed(FORMAT, header, arrays))
+    atomic_write(path, pack_tensors(FORMAT, header, arrays))
 
 
 def load_place(path: str | Path, like: Place, about: Any = None) -> Place:
@@ -43,12 +40,12 @@ def load_place(path: str | Path, like: Place, about: Any = None) -> Place:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
-    sweep(path)  # what a writer that was killed has left
+    remove_leftovers(path)  # what a writer that was killed has left
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             header = json.loads(metadata.get("header", "null"))
-            if not is_of_format(FORMAT, metadata, header):
+            if not has_format(FORMAT, metadata, header):
                 raise ValueError("it has no header of a fit.")
             if header.get("about") != about:
                 raise ValueError("it belongs to another fit.")

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 import equinox as eqx
 import jax.numpy as jnp
 
-from kullback.families import Batch, ClosedFormModel
+from kullback.core import Batch, ClosedFormModel
 from kullback.learning._em import info_of
 from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, StepInfo, as_number
 from kullback.learning._online_em import Pull

@@ -7,14 +7,14 @@ from typing import Any
 import jax
 import numpy as np
 
-from kullback.families import Batch
+from kullback.core import Batch
 from kullback.runtime import filter_jit, quick_jit
 
 #: For up to so many numbers compiling takes the time, not computing.
 _FEW = 2**14
 
 
-def sized_jit(function: Callable[..., Any]) -> Callable[..., Any]:
+def adaptive_jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function of (model, batch or statistics, …): with care, or in a tenth of the time for few numbers."""
     with_care, in_a_hurry = filter_jit(function), filter_jit(function, quick_jit)
 

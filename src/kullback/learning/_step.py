@@ -11,9 +11,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from kullback.families import Batch
+from kullback.core import Batch
 from kullback.learning._learner import Clock, Learner, StepInfo, all_finite, choose, merge_messages
-from kullback.learning._sized import sized_jit
+from kullback.learning._sized import adaptive_jit
 from kullback.runtime import filter_jit, is_array, jit
 
 #: After so many moves in a row to what is not finite a fit ends.
@@ -140,7 +140,7 @@ def _scan(body: Any, carry: Any, rows: tuple[Batch, Any]) -> tuple[Any, Any]:
 run = filter_jit(run_steps)
 
 
-@sized_jit
+@adaptive_jit
 def gather(model: Any, batch: Batch, learner: Any, state: Any, memory: Any, clock: Clock) -> Any:
     """Return what a batch says, by itself: batch EM and clusters put many such messages together before a move."""
     return learner.gather(model, state, memory, batch, clock)[:2]
@@ -150,7 +150,7 @@ def gather(model: Any, batch: Batch, learner: Any, state: Any, memory: Any, cloc
 merge = filter_jit(merge_messages)
 
 
-@sized_jit
+@adaptive_jit
 def move(model: Any, message: Any, learner: Any, state: Any, clock: Clock) -> tuple[Any, Any, StepInfo]:
     """Move a model by what all the data has said, unless what comes of it is not finite."""
     moved, settled, info = learner.move(model, state, message, clock)

@@ -9,8 +9,9 @@ from kullback.models._hidden_markov import HiddenMarkovModel
 from kullback.models._hidden_markov_statistics import HiddenMarkovStatistics
 from kullback.models._kalman import Smoothed, States
 from kullback.models._linear_dynamical_system import LinearDynamicalSystem
+from kullback.models._linear_parameters import PARAMETERS as LINEAR_PARAMETERS
 from kullback.models._linear_statistics import LinearStatistics
-from kullback.models._mixture import Mixture, MixtureStatistics
+from kullback.models._mixture import Mixture, MixtureStatistics, distances
 from kullback.models._probabilistic_pca import ProbabilisticPCA
 from kullback.models._reduction import agreeing, reduce, spread_out, unite
 from kullback.models._subspace import subspace_start
@@ -19,6 +20,7 @@ from kullback.models._subspace import subspace_start
 REGISTRY = (Mixture, FactorAnalysis, ProbabilisticPCA, CompoundDirichlet, HiddenMarkovModel, LinearDynamicalSystem)
 
 __all__ = [
+    "LINEAR_PARAMETERS",
     "REGISTRY",
     "CompoundDirichlet",
     "Counts",
@@ -34,6 +36,7 @@ __all__ = [
     "Smoothed",
     "States",
     "agreeing",
+    "distances",
     "reduce",
     "spread_out",
     "subspace_start",

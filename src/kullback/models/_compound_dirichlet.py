@@ -8,10 +8,9 @@ import jax.numpy as jnp
 from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.families import Batch, ClosedFormModel, Coordinates, Dirichlet, Extent, MeanStatistics, Numeric, by_blocks
-from kullback.families._rising import digamma_rise, log_rising
-from kullback.families._statistics import expand
-from kullback.families._whole import row_weight, weighted_total
+from kullback.core import Batch, ClosedFormModel, Extent, MeanStatistics, by_blocks, expand, row_weight, weighted_total
+from kullback.families import Coordinates, Dirichlet
+from kullback.numerics import Numeric, digamma_rise, log_rising
 
 
 class CompoundDirichlet(ClosedFormModel):

@@ -9,9 +9,9 @@ import numpy as np
 from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Float, Num
 
-from kullback.families import Batch, Categorical, ClosedFormModel, Extent, MeanStatistics, Numeric
-from kullback.families._statistics import average, expand
-from kullback.families._whole import row_weight, weighted_total
+from kullback.core import Batch, ClosedFormModel, Extent, MeanStatistics, average, expand, row_weight, weighted_total
+from kullback.families import Categorical
+from kullback.numerics import Numeric
 
 
 class Counts(ClosedFormModel):

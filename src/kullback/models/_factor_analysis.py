@@ -5,10 +5,9 @@ from typing import Any, Self
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.families import Numeric
-from kullback.families._types import as_parameter
 from kullback.models._factor_model import FactorModel, checked_parameters
 from kullback.models._principal import check_moments, floored, namespace, principal
+from kullback.numerics import Numeric, as_parameter
 
 
 class FactorAnalysis(FactorModel):

@@ -8,14 +8,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.families import Batch, CentredStatistics, ClosedFormModel, Extent, Numeric, by_blocks
-from kullback.families._check import check_finite, check_ndim, check_positive
-from kullback.families._linalg import apply, gram, whitener
-from kullback.families._statistics import expand
-from kullback.families._types import as_parameter, share_batch
-from kullback.families._whole import row_weight
+from kullback.core import Batch, CenteredStatistics, ClosedFormModel, Extent, by_blocks, expand, row_weight
 from kullback.models._factor_rows import LOG_TWO_PI, Factors, Member, Square, draw_missing, infer, moments
 from kullback.models._principal import falling
+from kullback.numerics import (
+    Numeric,
+    apply,
+    as_parameter,
+    check_finite,
+    check_ndim,
+    check_positive,
+    gram,
+    share_batch,
+    whitener,
+)
 
 
 class FactorModel(ClosedFormModel):
@@ -101,21 +107,21 @@ class FactorModel(ClosedFormModel):
         visible = jnp.sum(jnp.square(rest) / member.noise + jnp.log(member.noise) + LOG_TWO_PI, axis=-1)
         return 0.5 * (visible + jnp.sum(jnp.square(h) + LOG_TWO_PI, axis=-1))
 
-    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CentredStatistics, None]:
+    def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CenteredStatistics, None]:
         """Return the moments of (h, v) with h, and missing entries of v, as the model expects them; block by block."""
         return by_blocks(self._of_block, batch), carry
 
-    def _of_block(self, batch: Batch) -> CentredStatistics:
+    def _of_block(self, batch: Batch) -> CenteredStatistics:
         values, observed = self._rows(batch)
         weight = row_weight(batch, self.batch_shape).astype(values.dtype)
-        width = jnp.asarray(batch.width, values.dtype)
+        point_variance = jnp.asarray(batch.point_variance, values.dtype)
         mass, total, mean, spread = jax.lax.map(
-            lambda m: moments(m[0], values, m[1], width, observed),
+            lambda m: moments(m[0], values, m[1], point_variance, observed),
             (self._members(), weight.reshape(weight.shape[0], -1).T),
         )
         shape, (d, columns) = self.batch_shape, spread.shape[-2:]
         parts = (mass.reshape(shape), total.reshape(shape), mean.reshape(*shape, d), spread.reshape(*shape, d, columns))
-        return CentredStatistics(*parts, Square(self._q))
+        return CenteredStatistics(*parts, Square(self._q))
 
     # --- what the model says ----------------------------------------------------------------------------
 
@@ -143,7 +149,7 @@ class FactorModel(ClosedFormModel):
         rows = jax.lax.map(lambda m: draw_missing(m[0], values, seen, m[1]), (members, jnp.moveaxis(drawn, 1, 0)))
         return jnp.moveaxis(rows, 0, 1).reshape(values.shape[0], *self.mean.shape)
 
-    def own_statistics(self, like: Extent) -> CentredStatistics:
+    def own_statistics(self, like: Extent) -> CenteredStatistics:
         """Return the moments of the joint: means (0, μ), covariances (I, W) with h, variances 1 and diag(W Wᵀ) + Ψ."""
         mean, w = jnp.asarray(self.mean), jnp.asarray(self.loadings)
         mass = jnp.broadcast_to(jnp.asarray(like.mass, mean.dtype), self.batch_shape)
@@ -152,11 +158,11 @@ class FactorModel(ClosedFormModel):
         variance = jnp.concatenate([none + 1, jnp.sum(jnp.square(w), axis=-1) + self.noises], axis=-1)
         spread = jnp.concatenate([jnp.concatenate([eye, w], axis=-2), variance[..., None]], axis=-1)
         mean = jnp.concatenate([none, mean], axis=-1)
-        return CentredStatistics(mass, jnp.zeros_like(mass), mean, spread, Square(self._q))
+        return CenteredStatistics(mass, jnp.zeros_like(mass), mean, spread, Square(self._q))
 
     # --- the nearest model ------------------------------------------------------------------------------
 
-    def maximize(self, statistics: CentredStatistics, prior: CentredStatistics | None = None) -> Self:
+    def maximize(self, statistics: CenteredStatistics, prior: CenteredStatistics | None = None) -> Self:
         """Return the regression of v on h; a member without mass stays as it is."""
         if prior is not None:
             statistics = prior.added_to(statistics, self)
@@ -171,7 +177,7 @@ class FactorModel(ClosedFormModel):
         kept = tuple(jnp.where(expand(seen, a.ndim - seen.ndim), a, b) for a, b in zip(found, old, strict=True))
         return eqx.tree_at(lambda m: (m.mean, m.loadings, m.noise), self, kept)
 
-    def cross_entropy(self, statistics: CentredStatistics) -> Float[Array, "*batch"]:
+    def cross_entropy(self, statistics: CenteredStatistics) -> Float[Array, "*batch"]:
         """Return ½E|h|² + ½E[(v − μ − W h)ᵀΨ⁻¹(v − μ − W h)] + ½log|2πΨ| + ½q·log 2π, times the mass."""
         q, w, noise = self._q, jnp.asarray(self.loadings), self.noises
         mean, spread = jnp.asarray(statistics.mean), jnp.asarray(statistics.spread)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._linalg import apply, gram, log_determinant, whitener
+from kullback.numerics import apply, gram, log_determinant, whitener
 
 LOG_TWO_PI = math.log(2 * math.pi)
 
@@ -102,10 +102,10 @@ def moments(
     member: Member,
     values: Float[Array, "rows n"],
     weight: Float[Array, " rows"],
-    width: Float[Array, ""],
+    point_variance: Float[Array, ""],
     observed: Bool[Array, "rows n"] | None,
 ) -> Moments:
-    """Return the moments of (h, v) under N(v, width·I) of what is observed, and p of the rest given it.
+    """Return the moments of (h, v) under N(v, point_variance·I) of what is observed, and p of the rest given it.
 
     The spread has two parts: of the rows' expectations around their mean, and of (h, v) inside of a row.
     """
@@ -121,9 +121,9 @@ def moments(
     q = seen.mean.shape[-1]
     cross, variance = (joint * share[:, None]).T @ joint[:, :q], share @ jnp.square(joint)
     if observed is None:
-        inside = _inside(member, seen.covariance, width)
+        inside = _inside(member, seen.covariance, point_variance)
     else:
-        inside = _inside_missing(member, seen.covariance, width, share, observed)
+        inside = _inside_missing(member, seen.covariance, point_variance, share, observed)
     total = jnp.sum(jnp.where(weight > 0, weight * seen.log_likelihood, 0))
     spread = jnp.concatenate([cross, variance[:, None]], axis=-1) + inside
     mean = jnp.concatenate([center[:q], member.mean + center[q:]])
@@ -136,16 +136,20 @@ def _stacked(h: Float[Array, "q q"], v_h: Float[Array, "n q"], v: Float[Array, "
     return jnp.concatenate([cross, variance[:, None]], axis=-1)
 
 
-def _inside(member: Member, covariance: Float[Array, "q q"], width: Float[Array, ""]) -> Float[Array, "d q1"]:
+def _inside(member: Member, covariance: Float[Array, "q q"], point_variance: Float[Array, ""]) -> Float[Array, "d q1"]:
     """Return the spread inside of a row: h moves with M⁻¹, and with v itself through the gain M⁻¹WᵀΨ⁻¹."""
     gain = covariance @ (member.loadings / member.noise[:, None]).T
-    return _stacked(covariance + width * gain @ gain.T, width * gain.T, jnp.full_like(member.mean, 1) * width)
+    return _stacked(
+        covariance + point_variance * gain @ gain.T,
+        point_variance * gain.T,
+        jnp.full_like(member.mean, 1) * point_variance,
+    )
 
 
 def _inside_missing(
     member: Member,
     covariance: Float[Array, "rows q q"],
-    width: Float[Array, ""],
+    point_variance: Float[Array, ""],
     share: Float[Array, " rows"],
     observed: Bool[Array, "rows n"],
 ) -> Float[Array, "d q1"]:
@@ -155,11 +159,13 @@ def _inside_missing(
     there, absent = share[:, None] * observed, share[:, None] * ~observed
     of_column = w[:, :, None] * w[:, None, :] / jnp.square(noise)[:, None, None]
     smeared = covariance @ (observed.astype(w.dtype) @ of_column.reshape(n, q * q)).reshape(-1, q, q) @ covariance
-    h = covariance + width * smeared
+    h = covariance + point_variance * smeared
     where_absent = apply(jnp.tensordot(absent, h, axes=(0, 0)), w)
     where_there = apply(jnp.tensordot(there, covariance, axes=(0, 0)), w) / noise[:, None]
-    variance = jnp.sum(where_absent * w, axis=-1) + noise * jnp.sum(absent, axis=0) + width * jnp.sum(there, axis=0)
-    return _stacked(jnp.tensordot(share, h, axes=1), where_absent + width * where_there, variance)
+    variance = (
+        jnp.sum(where_absent * w, axis=-1) + noise * jnp.sum(absent, axis=0) + point_variance * jnp.sum(there, axis=0)
+    )
+    return _stacked(jnp.tensordot(share, h, axes=1), where_absent + point_variance * where_there, variance)
 
 
 def draw_missing(

@@ -34,7 +34,7 @@ class Observed(NamedTuple):
     """Scores log p(v_t | h), where sequences begin, and the state before the first row if that one continues."""
 
     scores: Float[Array, "rows k"]
-    first: Bool[Array, " rows"]
+    starts: Bool[Array, " rows"]
     before: Float[Array, " k"]
 
 
@@ -57,13 +57,13 @@ class Smoothed(NamedTuple):
 def filtered(chain: Chain, observed: Observed) -> Filtered:
     """Run forward. Where A has zeros a path can be lost for good: then the future is asked whether one was missed."""
     b, peak = from_peak(observed.scores)
-    incoming, last = forward(chain, b, observed.first, observed.before)
-    past = _past(chain, incoming, observed.first)
+    incoming, last = forward(chain, b, observed.starts, observed.before)
+    past = _past(chain, incoming, observed.starts)
     total = jnp.einsum("tk,tk->t", past, b)
     tiny = least(b)
 
     def heard() -> Array:
-        future, _ = backward(chain, b, observed.first, jnp.ones_like(last))
+        future, _ = backward(chain, b, observed.starts, jnp.ones_like(last))
         return jnp.all(jnp.einsum("tk,tk->t", past, future) > tiny)
 
     agrees = jax.lax.cond(jnp.any(chain.transitions < tiny), heard, lambda: jnp.all(total > tiny))
@@ -77,9 +77,9 @@ def filtered(chain: Chain, observed: Observed) -> Filtered:
 def smoothed(chain: Chain, observed: Observed, weight: Float[Array, " rows"], row: Int[Array, ""]) -> Smoothed:
     """Run forward and backward; `row` is the one whose filtered states are asked for."""
     b, peak = from_peak(observed.scores)
-    incoming, last = forward(chain, b, observed.first, observed.before)
-    future, _ = backward(chain, b, observed.first, jnp.ones_like(observed.before))
-    found = joined(chain, Messages(b, observed.first, weight, incoming, future))
+    incoming, last = forward(chain, b, observed.starts, observed.before)
+    future, _ = backward(chain, b, observed.starts, jnp.ones_like(observed.before))
+    found = joined(chain, Messages(b, observed.starts, weight, incoming, future))
     after = jnp.minimum(row + 1, weight.shape[0] - 1)
     return jax.lax.cond(
         jnp.all(found.both > least(b)),
@@ -105,7 +105,7 @@ class Messages(NamedTuple):
     """What meets at each row."""
 
     b: Float[Array, "rows k"]
-    first: Bool[Array, " rows"]
+    starts: Bool[Array, " rows"]
     weight: Float[Array, " rows"]
     incoming: Float[Array, "rows k"]  # α_{t−1}
     future: Float[Array, "rows k"]  # g_t
@@ -122,11 +122,11 @@ class Joined(NamedTuple):
 
 def joined(chain: Chain, here: Messages) -> Joined:
     """Put what comes from the past and from the future together."""
-    past = _past(chain, here.incoming, here.first)
+    past = _past(chain, here.incoming, here.starts)
     ones = jnp.ones_like(chain.initial)  # a product with it, for the compiler would take a sum again at every entry
     both = (past * here.future) @ ones
     future = here.future * (here.weight / both)[:, None]
-    counts = (here.incoming * jnp.where(here.first, 0, 1)[:, None]).T @ future
+    counts = (here.incoming * jnp.where(here.starts, 0, 1)[:, None]).T @ future
     return Joined(past * future, (past * here.b) @ ones, both, chain.transitions * counts)
 
 

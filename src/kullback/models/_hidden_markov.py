@@ -10,10 +10,7 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Int, Num
 
-from kullback.families import Batch, ClosedFormModel, Extent, Numeric, Steps, by_blocks
-from kullback.families._batch import block_rows
-from kullback.families._check import check_probabilities
-from kullback.families._types import as_parameter, is_concrete
+from kullback.core import Batch, ClosedFormModel, Extent, TimeIndex, block_rows, by_blocks
 from kullback.models._forward_backward import Chain, Observed, Smoothed, by_logarithms, filtered, smoothed
 from kullback.models._hidden_markov_rows import Timeline, begins, timeline
 from kullback.models._hidden_markov_statistics import HiddenMarkovStatistics, shares, with_end
@@ -22,6 +19,7 @@ from kullback.models._row_blocks import each_row, swept, without_time
 from kullback.models._state_matching import as_matrices, matching
 from kullback.models._state_paths import drawn, drawn_given, most_probable
 from kullback.models._state_usage import stationary, usage, usage_until_the_end
+from kullback.numerics import Numeric, as_parameter, check_probabilities, is_concrete
 from kullback.runtime import jit
 
 _PARAMETERS = ("initial", "transitions", "emissions")
@@ -43,9 +41,9 @@ class HiddenMarkovModel(ClosedFormModel):
     as they are, of "initial", "transitions" (with the ending) and "emissions". The carry from batch to batch is the
     filtered distribution of the state.
 
-    >>> from kullback.families import Poisson, Steps
+    >>> from kullback.families import Poisson, TimeIndex
     >>> shop = HiddenMarkovModel([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], Poisson(rate=[2.0, 20.0]))
-    >>> day = Batch([3, 9, 2, 17, 9, 25], steps=Steps.of_lengths([6]))
+    >>> day = Batch([3, 9, 2, 17, 9, 25], time=TimeIndex.of_lengths([6]))
     >>> shop.viterbi(day)[0].tolist()
     [0, 0, 0, 1, 1, 1]
     """
@@ -115,7 +113,7 @@ class HiddenMarkovModel(ClosedFormModel):
         scores = each_row(
             lambda rows, _, *part: self._scores(rows, Timeline(*part), ending), without_time(batch), *line
         )
-        return Observed(scores, line.first, before), line
+        return Observed(scores, line.starts, before), line
 
     def log_likelihood(self, batch: Batch, carry: Any = None) -> Float[Array, " rows"]:
         """Return log p(v_t | v_1 … v_{t−1}) for each row; over a sequence they add up to its log-likelihood."""
@@ -139,7 +137,7 @@ class HiddenMarkovModel(ClosedFormModel):
     def sample_path(self, batch: Batch, key: Array) -> Int[Array, " rows"]:
         """Draw paths of states given the data, last row first."""
         observed, _ = self._observed(batch, None)
-        return drawn_given(self._chain, filtered(self._chain, observed).states, observed.first, key)
+        return drawn_given(self._chain, filtered(self._chain, observed).states, observed.starts, key)
 
     def energy(self, v: Any, h: Any = None, inputs: None = None) -> Float[Array, "..."]:
         """Return −log p(h, v) for sequences v with paths h, whose last axis is time; without h, −log p(v)."""
@@ -147,8 +145,8 @@ class HiddenMarkovModel(ClosedFormModel):
         if h is None:
             shape = v.shape[: v.ndim - len(self.emissions.event_shape)]
             rows = v.reshape(-1, *self.emissions.event_shape)
-            steps = Steps(jnp.arange(rows.shape[0]) % shape[-1] == 0)
-            return -jnp.sum(self.log_likelihood(Batch(rows, steps=steps)).reshape(shape), axis=-1)
+            time = TimeIndex(jnp.arange(rows.shape[0]) % shape[-1] == 0)
+            return -jnp.sum(self.log_likelihood(Batch(rows, time=time)).reshape(shape), axis=-1)
         h = jnp.asarray(h)
         rows = v.reshape(h.size, *v.shape[h.ndim :])
         scores = self.emissions.log_likelihood(Batch(rows))[jnp.arange(h.size), h.ravel()].reshape(h.shape)
@@ -185,7 +183,7 @@ class HiddenMarkovModel(ClosedFormModel):
         return HiddenMarkovStatistics(
             jnp.sum(line.counted),
             jnp.sum(jnp.where(line.counted > 0, line.counted * evidence, 0)),
-            line.first.astype(share.dtype) @ share,
+            line.starts.astype(share.dtype) @ share,
             transitions,
             None if self.ending is None else line.ends.astype(share.dtype) @ share,
             by_blocks(self._emitted, rows.weighted(share)),
@@ -277,12 +275,12 @@ class HiddenMarkovModel(ClosedFormModel):
         States are used as often as the chain visits them from its start, not as in the long run.
         """
         chain = self._chain
-        if like.steps is None:
+        if like.time is None:
             first, weight, before = jnp.ones(1, bool), jnp.reshape(like.mass, 1), chain.initial
         else:
             weight = jnp.asarray(like.weight)
-            first = begins(like.steps, weight, like.carry is None)
-            weight = jnp.where(like.steps.ahead, 0, weight)
+            first = begins(like.time, weight, like.carry is None)
+            weight = jnp.where(like.time.lookahead, 0, weight)
             before = chain.initial if like.carry is None else jnp.asarray(like.carry)
         count = usage if self.ending is None else usage_until_the_end
         begun, left, used = count(chain, first, before, weight.astype(chain.initial.dtype))

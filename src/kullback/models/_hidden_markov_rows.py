@@ -5,13 +5,13 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from kullback.families import Batch, Steps
+from kullback.core import Batch, TimeIndex
 
 
 class Timeline(NamedTuple):
     """Which rows begin a sequence, which end one, and with what weight each counts."""
 
-    first: Bool[Array, " rows"]
+    starts: Bool[Array, " rows"]
     ends: Bool[Array, " rows"]
     counted: Float[Array, " rows"]
 
@@ -24,19 +24,19 @@ class Timeline(NamedTuple):
 def timeline(batch: Batch, anew: bool, like: Array) -> Timeline:
     """Read it off the batch. With `anew` the first row begins a sequence whatever its mark says."""
     weight = jnp.asarray(batch.weight)
-    first = begins(batch.steps, weight, anew)
+    first = begins(batch.time, weight, anew)
     ends = jnp.concatenate([first[1:], jnp.ones(1, bool)]) & (weight > 0)
-    if batch.steps is not None:
+    if batch.time is not None:
         # after a row ahead more may come, unless another sequence does
         known = jnp.concatenate([(weight > 0)[1:], jnp.zeros(1, bool)])
-        ends = ends & (~jnp.asarray(batch.steps.ahead) | known)
+        ends = ends & (~jnp.asarray(batch.time.lookahead) | known)
     return Timeline(first, ends, jnp.asarray(batch.counted, like.dtype))
 
 
-def begins(steps: Steps | None, weight: Float[Array, " rows"], anew: bool) -> Bool[Array, " rows"]:
+def begins(time: TimeIndex | None, weight: Float[Array, " rows"], anew: bool) -> Bool[Array, " rows"]:
     """Return which rows begin a sequence: also those without weight, and what comes after them."""
-    if steps is None:
+    if time is None:
         return jnp.ones(weight.shape, bool)
     padded = weight <= 0
     after = jnp.concatenate([jnp.full(1, anew), padded[:-1]])
-    return jnp.asarray(steps.first) | padded | after
+    return jnp.asarray(time.starts) | padded | after

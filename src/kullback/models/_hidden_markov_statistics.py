@@ -5,7 +5,8 @@ from typing import Any, Self
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.families import Numeric, Statistics
+from kullback.core import Statistics
+from kullback.numerics import Numeric
 
 
 class HiddenMarkovStatistics(Statistics):

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._linalg import apply, whitener
+from kullback.numerics import apply, whitener
 
 #: Up to so many outputs are written out inside the loop over rows.
 _WRITTEN_OUT = 8

@@ -4,9 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.families import Numeric
-from kullback.families._linalg import whitener
-from kullback.families._types import is_concrete
+from kullback.numerics import Numeric, is_concrete, whitener
 
 
 def observability(transition: Numeric, observation: Numeric, noise: Numeric) -> Float[Array, "k q"]:

@@ -8,9 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from kullback.families import Batch, ClosedFormModel, Extent, Numeric, Steps
-from kullback.families._linalg import apply, outer, whiten
-from kullback.families._types import as_parameter
+from kullback.core import Batch, ClosedFormModel, Extent, TimeIndex
 from kullback.models._factor_rows import LOG_TWO_PI
 from kullback.models._kalman import (
     Dynamics,
@@ -39,6 +37,7 @@ from kullback.models._linear_statistics import (
     regression_cost,
 )
 from kullback.models._observed_rows import Outputs, independent_outputs, missing_given_rest
+from kullback.numerics import Numeric, apply, as_parameter, outer, whiten
 
 
 class LinearDynamicalSystem(ClosedFormModel):
@@ -48,12 +47,12 @@ class LinearDynamicalSystem(ClosedFormModel):
     of a sequence enters its output only. B, D and d are None where the system has none. Parameters named in `fixed`
     stay as they are in `maximize`.
 
-    A batch of sequences has its `steps`; without them each row is a sequence of one step. The nearest system to
+    A batch of sequences has its `time`; without them each row is a sequence of one step. The nearest system to
     `LinearStatistics` is two regressions: of h_t on (h_{t−1}, u_t), and of v_t on (h_t, u_t, 1).
 
-    >>> from kullback.families import Batch, Steps
+    >>> from kullback.families import Batch, TimeIndex
     >>> walk = LinearDynamicalSystem([[1.0]], [[1.0]], [[1.0]], [[2.0]], [0.0], [[2.0]])
-    >>> seen = Batch([[1.0], [2.0], [3.0]], steps=Steps.of_lengths([3]))
+    >>> seen = Batch([[1.0], [2.0], [3.0]], time=TimeIndex.of_lengths([3]))
     >>> walk.posterior(seen).mean.round(3).tolist()
     [[1.094], [1.688], [2.125]]
     """
@@ -132,33 +131,33 @@ class LinearDynamicalSystem(ClosedFormModel):
         coefficients = _beside(self.observation, self.input_observation)
         return Regression(coefficients, self._offset, jnp.asarray(self.observation_noise))
 
-    def _line(self, steps: Steps | None, weight: Float[Numeric, " rows"], carry: States | None) -> Line:
+    def _line(self, time: TimeIndex | None, weight: Float[Numeric, " rows"], carry: States | None) -> Line:
         weight = jnp.asarray(weight, self.transition.dtype)
         rows, absent = weight.shape[0], weight <= 0
-        inputs = self._inputs(steps, absent)
+        inputs = self._inputs(time, absent)
         drive = jnp.zeros((rows, self.transition.shape[0]), weight.dtype)
         if self.input_transition is not None and inputs is not None:
             drive = inputs @ jnp.asarray(self.input_transition).T
-        if steps is None:
+        if time is None:
             start, counted, ahead = jnp.ones(rows, bool), weight, jnp.zeros(rows, bool)
         else:
             follows = jnp.arange(rows) > 0
-            start = jnp.asarray(steps.first) | absent | (jnp.roll(absent, 1) & follows)
+            start = jnp.asarray(time.starts) | absent | (jnp.roll(absent, 1) & follows)
             start = start if carry is not None else start | ~follows
-            ahead = jnp.asarray(steps.ahead) & ~absent
+            ahead = jnp.asarray(time.lookahead) & ~absent
             counted = jnp.where(ahead, 0, weight)
         before = None if carry is None else States(*(jnp.asarray(part, weight.dtype) for part in carry))
         return Line(start, counted, ahead, drive, inputs, before)
 
-    def _inputs(self, steps: Steps | None, absent: Bool[Array, " rows"]) -> Float[Array, "rows m"] | None:
+    def _inputs(self, time: TimeIndex | None, absent: Bool[Array, " rows"]) -> Float[Array, "rows m"] | None:
         matrix = self.input_observation if self.input_transition is None else self.input_transition
         if matrix is None:
             return None
-        if steps is None or steps.inputs is None:
-            raise ValueError("steps has no inputs: the system has a matrix for them, so give one row for each step.")
-        if steps.inputs.shape[-1] != matrix.shape[-1]:
-            raise ValueError(f"inputs have {steps.inputs.shape[-1]} columns: the system takes {matrix.shape[-1]}.")
-        return jnp.where(absent[:, None], 0, jnp.asarray(steps.inputs, matrix.dtype))
+        if time is None or time.inputs is None:
+            raise ValueError("time has no inputs: the system has a matrix for them, so give one row for each step.")
+        if time.inputs.shape[-1] != matrix.shape[-1]:
+            raise ValueError(f"inputs have {time.inputs.shape[-1]} columns: the system takes {matrix.shape[-1]}.")
+        return jnp.where(absent[:, None], 0, jnp.asarray(time.inputs, matrix.dtype))
 
     def _outputs(self, values: Float[Array, "rows n"], observed: Any) -> Outputs:
         """Return outputs of unit noise for rows from which offset and inputs have been taken."""
@@ -180,7 +179,7 @@ class LinearDynamicalSystem(ClosedFormModel):
     # --- what the data says -------------------------------------------------------------------------------
 
     def _read(self, batch: Batch, carry: States | None = None) -> tuple[Line, Outputs]:
-        line = self._line(batch.steps, batch.weight, carry)
+        line = self._line(batch.time, batch.weight, carry)
         _, values, observed = self._away(batch, line)
         return line, self._outputs(values, observed)
 
@@ -208,7 +207,7 @@ class LinearDynamicalSystem(ClosedFormModel):
         What is missing of a row, the system expects, given the states and the rest of the row. The width of points is
         for families: it does not enter here.
         """
-        line = self._line(batch.steps, batch.weight, carry)
+        line = self._line(batch.time, batch.weight, carry)
         away, values, observed = self._away(batch, line)
         outputs = self._outputs(values, observed)
         found = known(self._dynamics, line, outputs)
@@ -256,11 +255,11 @@ class LinearDynamicalSystem(ClosedFormModel):
 
     def own_statistics(self, like: Extent) -> LinearStatistics:
         """Return the moments of the joint over as many steps: U₁ = V, U_t = A U_{t−1} Aᵀ + Q around their means."""
-        if like.steps is None:
+        if like.time is None:
             line = self._line(None, jnp.reshape(like.mass, 1), None)
         else:
-            weight = jnp.ones(like.steps.first.shape) if like.weight is None else like.weight
-            line = self._line(like.steps, weight, like.carry)
+            weight = jnp.ones(like.time.starts.shape) if like.weight is None else like.weight
+            line = self._line(like.time, weight, like.carry)
         mean, sums = unseen(self._dynamics, line)
         c, mass = jnp.asarray(self.observation), jnp.sum(line.counted)
         late = c @ sums.every @ c.T + mass * jnp.asarray(self.observation_noise)
@@ -283,7 +282,7 @@ class LinearDynamicalSystem(ClosedFormModel):
         self, key: Array, length: int, inputs: Any = None
     ) -> tuple[Float[Array, "length q"], Float[Array, "length n"]]:
         """Draw a sequence: its states and its points."""
-        line = self._line(Steps.of_lengths([length], inputs), jnp.ones(length), None)
+        line = self._line(TimeIndex.of_lengths([length], inputs), jnp.ones(length), None)
         return self._drawn(key, line.start, line.drive, line.inputs)
 
     def _drawn(
@@ -301,7 +300,7 @@ class LinearDynamicalSystem(ClosedFormModel):
         Sequences y are drawn, then moved by the regression on the observed entries: what the system without means
         expects of (v − y) where v is missing (Durbin and Koopman's simulation smoother).
         """
-        line = self._line(batch.steps, batch.weight, None)
+        line = self._line(batch.time, batch.weight, None)
         values, dtype = jnp.asarray(batch.values, self.transition.dtype), self.transition.dtype
         if batch.observed is None:
             return values
@@ -319,7 +318,7 @@ class LinearDynamicalSystem(ClosedFormModel):
 
     def forecast(self, state: States, steps: int, inputs: Any = None) -> States:
         """Return N(mean, covariance) of the points 1 … `steps` ahead of a filtered state, each on its own."""
-        ahead = Steps(np.zeros(steps, bool), None, inputs)
+        ahead = TimeIndex(np.zeros(steps, bool), None, inputs)
         line = self._line(ahead, jnp.ones(steps), state)
         mean = moving_means(self._dynamics, state.mean, line.start, line.drive)
         covariance = moving_covariances(self._dynamics, state, line.start)
@@ -327,20 +326,20 @@ class LinearDynamicalSystem(ClosedFormModel):
         around = mean @ c.T + self._pushed(line.inputs) + self._offset
         return States(around, symmetric(c @ covariance @ c.T + jnp.asarray(self.observation_noise)))
 
-    def energy(self, v: Any, h: Any = None, inputs: Any = None, steps: Steps | None = None) -> Float[Array, "..."]:
+    def energy(self, v: Any, h: Any = None, inputs: Any = None, time: TimeIndex | None = None) -> Float[Array, "..."]:
         """Return −log p(h_t | h_{t−1}) − log p(v_t | h_t) of each row; without h the free energy −log p(v_t | past).
 
-        Without steps each row is a sequence of its own: −log p(h, v). `inputs` has one row for each.
+        Without `time` each row is a sequence of its own: −log p(h, v). `inputs` has one row for each.
         """
         v = jnp.asarray(v, self.transition.dtype)
         flat = v.reshape(-1, v.shape[-1])
         if inputs is not None:
-            first = jnp.ones(flat.shape[0], bool) if steps is None else steps.first
-            steps = Steps(first, None, jnp.reshape(jnp.asarray(inputs), (flat.shape[0], -1)))
+            first = jnp.ones(flat.shape[0], bool) if time is None else time.starts
+            time = TimeIndex(first, None, jnp.reshape(jnp.asarray(inputs), (flat.shape[0], -1)))
         if h is None:
-            return -self.log_likelihood(Batch(flat, steps=steps)).reshape(v.shape[:-1])
+            return -self.log_likelihood(Batch(flat, time=time)).reshape(v.shape[:-1])
         h = jnp.asarray(h, v.dtype).reshape(flat.shape[0], -1)
-        line = self._line(steps, jnp.ones(flat.shape[0]), None)
+        line = self._line(time, jnp.ones(flat.shape[0]), None)
         a, (mean, spread) = jnp.asarray(self.transition), self._dynamics.initial
         begun = _gaussian_energy(h - mean, spread)
         moved = _gaussian_energy(h - jnp.roll(h, 1, axis=0) @ a.T - line.drive, jnp.asarray(self.transition_noise))

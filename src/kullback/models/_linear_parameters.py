@@ -1,7 +1,6 @@
 """The parameters of a linear dynamical system: their names, and whether they fit together."""
 
-from kullback.families import Numeric
-from kullback.families._check import check_covariance, check_finite
+from kullback.numerics import Numeric, check_covariance, check_finite
 
 #: What can be held fixed.
 PARAMETERS = (

@@ -51,7 +51,7 @@ class Line(NamedTuple):
 
     start: Bool[Array, " rows"]
     counted: Float[Array, " rows"]
-    ahead: Bool[Array, " rows"]
+    lookahead: Bool[Array, " rows"]
     drive: Float[Array, "rows q"]
     inputs: Float[Array, "rows m"] | None
     before: States | None
@@ -177,7 +177,7 @@ def known(dynamics: Dynamics, line: Line, outputs: Outputs) -> Known:
             lag = jnp.einsum("t,tij,tkj->ik", line.moved, covariance, entries.back[where.place])
             return summed(line, covariance, spread, lag)
 
-        sums = jax.lax.cond(exact & ~jnp.any(line.ahead), lambda: counted, row_by_row)
+        sums = jax.lax.cond(exact & ~jnp.any(line.lookahead), lambda: counted, row_by_row)
         carry = last_state(line, States(means.updated, entries.updated), before, where.place)
         return Known(means.log_likelihood, mean, first, sums, carry, None)
 

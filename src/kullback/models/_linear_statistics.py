@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.families import CentredStatistics, Numeric, Statistics
-from kullback.families._linalg import gram, log_determinant, outer, whitener
+from kullback.core import CenteredStatistics, Statistics
 from kullback.models._factor_rows import LOG_TWO_PI
+from kullback.numerics import Numeric, gram, log_determinant, outer, whitener
 
 
 class LinearStatistics(Statistics):
@@ -20,9 +20,9 @@ class LinearStatistics(Statistics):
 
     mass: Float[Numeric, ""]
     log_likelihood: Float[Numeric, ""]
-    initial: CentredStatistics
-    transition: CentredStatistics
-    emission: CentredStatistics
+    initial: CenteredStatistics
+    transition: CenteredStatistics
+    emission: CenteredStatistics
 
     def merge(self, other: Self) -> Self:
         """Return the statistics of both sets of sequences together."""
@@ -55,7 +55,7 @@ class Sums(NamedTuple):
 
 def centred(
     values: Float[Array, "rows d"], weight: Float[Array, " rows"], inside: Float[Array, "d d"]
-) -> CentredStatistics:
+) -> CenteredStatistics:
     """Return the statistics of rows with these means, and covariances that sum to `inside`."""
     mass = jnp.sum(weight)
     whole = jnp.where(mass > 0, mass, 1)
@@ -64,7 +64,7 @@ def centred(
     mean = share @ values
     away = values - mean
     spread = (away * share[:, None]).T @ away + inside / whole
-    return CentredStatistics(mass, jnp.zeros_like(mass), mean, spread, outer)
+    return CenteredStatistics(mass, jnp.zeros_like(mass), mean, spread, outer)
 
 
 def between_inputs(
@@ -87,7 +87,7 @@ class Regression(NamedTuple):
     noise: Float[Array, "n n"]
 
 
-def _away(statistics: CentredStatistics, offset: Float[Array, " n"]) -> Float[Array, " d"]:
+def _away(statistics: CenteredStatistics, offset: Float[Array, " n"]) -> Float[Array, " d"]:
     """Return the mean of (z, y − offset)."""
     mean, n = jnp.asarray(statistics.mean), offset.shape[0]
     return jnp.concatenate([mean[:-n], mean[-n:] - offset])
@@ -98,7 +98,7 @@ def _left(coefficients: Float[Array, "n p"]) -> Float[Array, "n d"]:
     return jnp.concatenate([-coefficients, jnp.eye(coefficients.shape[0], dtype=coefficients.dtype)], axis=1)
 
 
-def regress(old: Regression, statistics: CentredStatistics, free: tuple[bool, ...], offset: bool) -> Regression:
+def regress(old: Regression, statistics: CenteredStatistics, free: tuple[bool, ...], offset: bool) -> Regression:
     """Return the regression of y on the free columns of z, and the noise that it leaves.
 
     The old coefficients are moved by the regression of what they leave over. What the data does not determine stays as
@@ -159,7 +159,7 @@ def gaussian_cost(second: Float[Array, "n n"], noise: Float[Array, "n n"]) -> Fl
     return 0.5 * (jnp.sum(gram(factor) * second) + constant)
 
 
-def regression_cost(statistics: CentredStatistics, regression: Regression) -> Float[Array, ""]:
+def regression_cost(statistics: CenteredStatistics, regression: Regression) -> Float[Array, ""]:
     """Return −E log N(y; coefficients·z + offset, noise), times the mass."""
     left = _left(regression.coefficients)
     bias = left @ _away(statistics, regression.offset)

@@ -61,4 +61,4 @@ def _forward(
         alpha = joint - logsumexp(joint)
         return alpha, (past, alpha, total, begins | lost)
 
-    return jax.lax.scan(step, jnp.log(observed.before), (observed.scores, observed.first))[1]
+    return jax.lax.scan(step, jnp.log(observed.before), (observed.scores, observed.starts))[1]

@@ -9,9 +9,11 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Num
 
-from kullback.families import Batch, ClosedFormModel, Coordinates, Extent, Frame, Numeric, Statistics, by_blocks
+from kullback.core import Batch, ClosedFormModel, Extent, Standardization, Statistics, by_blocks
 from kullback.families import Categorical as Label
+from kullback.families import Coordinates
 from kullback.geometry import relative_entropy
+from kullback.numerics import Numeric
 from kullback.runtime import jit
 
 
@@ -129,22 +131,22 @@ class Mixture(ClosedFormModel):
         components: ClosedFormModel = self.components
         return components
 
-    def framed(self, batch: Batch) -> tuple[Batch, Any]:
+    def standardized(self, batch: Batch) -> tuple[Batch, Any]:
         """Return the batch with the frame in which a mixture of Gaussians expects it, and whether it keeps its digits.
 
         The frame is the mean of the mixture, and the standard deviation of each column.
         """
         components = self.components
-        if batch.observed is not None or not components.features_are_quick:
+        if batch.observed is not None or not components.feature_kernel_is_faster:
             return batch, True
         weights, mean = jnp.asarray(self.weights), jnp.asarray(components.mean)
         center = weights @ mean
         variance = components.column_variances + jnp.square(mean - center)
-        frame = Frame(center, jnp.sqrt(weights @ variance))
-        away = (batch.values - center) / frame.scale
-        reach = jnp.sqrt(jnp.max(jnp.sum(jnp.square(away), axis=-1)))
-        framed = eqx.tree_at(lambda b: b.frame, batch, frame, is_leaf=lambda leaf: leaf is None)
-        return framed, components.features_pay(frame, reach)
+        standardization = Standardization(center, jnp.sqrt(weights @ variance))
+        away = (batch.values - center) / standardization.scale
+        radius = jnp.sqrt(jnp.max(jnp.sum(jnp.square(away), axis=-1)))
+        standardized = batch.scaled(standardization)
+        return standardized, components.feature_kernel_is_accurate(standardization, radius)
 
     def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[MixtureStatistics, None]:
         """Return the components' statistics, each row weighted by its responsibilities, block by block."""

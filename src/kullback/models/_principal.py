@@ -6,9 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from kullback.families import Numeric
-from kullback.families._check import check_finite, entry
-from kullback.families._types import is_concrete
+from kullback.numerics import Numeric, check_finite, entry_name, is_concrete
 
 
 def namespace(*values: Any) -> Any:
@@ -72,6 +70,6 @@ def check_moments(mean: Numeric, covariance: Numeric, q: int) -> None:
         place = tuple(np.argwhere(bad)[0])
         mirrored = (*place[:-2], place[-1], place[-2])
         raise ValueError(
-            f"covariance is not symmetric: {entry('covariance', place)} is {array[place]:.6g} but "
-            f"{entry('covariance', mirrored)} is {array[mirrored]:.6g}."
+            f"covariance is not symmetric: {entry_name('covariance', place)} is {array[place]:.6g} but "
+            f"{entry_name('covariance', mirrored)} is {array[mirrored]:.6g}."
         )

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.families import Extent
+from kullback.core import Extent
 from kullback.geometry import relative_entropy
 from kullback.models._mixture import Mixture
 from kullback.runtime import jit

@@ -11,8 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.families import Batch
-from kullback.families._batch import block_rows
+from kullback.core import Batch, block_rows
 from kullback.models._forward_backward import Chain, Messages, backward, forward, from_peak, joined, least
 from kullback.models._hidden_markov_rows import Timeline
 
@@ -21,7 +20,7 @@ Merged = TypeVar("Merged")
 
 def without_time(batch: Batch) -> Batch:
     """Return the rows as independent points."""
-    return eqx.tree_at(lambda b: b.steps, batch, None, is_leaf=lambda leaf: leaf is None)
+    return eqx.tree_at(lambda b: b.time, batch, None, is_leaf=lambda leaf: leaf is None)
 
 
 def each_row(function: Callable[..., Array], batch: Batch, *beside: Array) -> Array:
@@ -70,7 +69,7 @@ def swept(
         alpha, kept = carry
         rows, here = at(index)
         b, peak = from_peak(scores(rows, here))
-        incoming, alpha = forward(chain, b, here.first, alpha)
+        incoming, alpha = forward(chain, b, here.starts, alpha)
         found = (b, peak, incoming)
         placed = (
             jax.lax.dynamic_update_slice_in_dim(whole, part, index * block, 0)
@@ -84,8 +83,8 @@ def swept(
     def back(index: Any, beta: Array, kept: _Kept) -> tuple[Array, Array, Merged]:
         rows, here = at(index)
         b, peak, incoming = _cut(kept, index * block, block)
-        future, beta = backward(chain, b, here.first, beta)
-        found = joined(chain, Messages(b, here.first, here.counted, incoming, future))
+        future, beta = backward(chain, b, here.starts, beta)
+        found = joined(chain, Messages(b, here.starts, here.counted, incoming, future))
         evidence = jnp.log(found.total) + peak
         return beta, jnp.all(found.both > least(b)), gathered(rows, here, found.share, evidence, found.transitions)
 

@@ -32,7 +32,7 @@ def most_probable(chain: Chain, observed: Observed) -> tuple[Int[Array, " rows"]
         here = jnp.where(state < 0, jnp.argmax(best), state)
         return jnp.where(begins, -1, come_from[here]), here
 
-    rows = (observed.scores, observed.first)
+    rows = (observed.scores, observed.starts)
     _, (best, come_from, added, begins) = jax.lax.scan(forward, jnp.log(observed.before), rows)
     _, states = jax.lax.scan(backward, jnp.asarray(-1), (best, come_from, begins), reverse=True)
     return states, added

@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from kullback.families._linalg import whitener
 from kullback.models._kalman import (
     Dynamics,
     States,
@@ -25,6 +24,7 @@ from kullback.models._kalman import (
     updated,
 )
 from kullback.models._linear_statistics import Sums
+from kullback.numerics import whitener
 
 #: Steps that are worked out before looking whether anything still changes, and how often at most.
 _AT_ONCE, _TIMES = 64, 16

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.optimize import linear_sum_assignment
 
-from kullback.models._mixture import distances
+from kullback.models import distances
 from kullback.plots import colors_of, panels
 from kullback.report._components import column_values, draw_plane, name_bars, plane_of, shown_rows
 from kullback.report._grid import grid

@@ -15,7 +15,7 @@ from kullback.report._subject import Subject
 
 def sections(subject: Subject, before: list[Subject], future_inputs: np.ndarray | None = None) -> list[Section]:
     """Return the parts of the page that have something to show, in order."""
-    found = [*_own(subject, future_inputs), _columns(subject)]
+    found = [*_own_sections(subject, future_inputs), _columns(subject)]
     if before:
         note = "Each of the models before has learned by itself; only models were combined, not their data."
         pictures = side_by_side(subject, before)
@@ -29,7 +29,7 @@ def sections(subject: Subject, before: list[Subject], future_inputs: np.ndarray 
     return [section for section in found if not section.empty]
 
 
-def _own(subject: Subject, future_inputs: np.ndarray | None) -> list[Section]:
+def _own_sections(subject: Subject, future_inputs: np.ndarray | None) -> list[Section]:
     """Return what only this kind of model has."""
     if subject.is_hidden_markov:
         return [

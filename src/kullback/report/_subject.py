@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kullback import families, models
+from kullback.core import Batch, TimeIndex
 from kullback.estimators._sequences import check_lengths
-from kullback.families import Batch, Steps
 from kullback.report._columns import Column, columns_of
 from kullback.report._text import clean, number
 from kullback.runtime import computing, jit
@@ -160,7 +160,7 @@ class Subject:
             return np.asarray(self.estimator.score_samples(self.X))
         missing = np.isnan(self.X)
         observed = ~missing if missing.any() else None
-        steps = Steps.of_lengths(self.lengths, self.inputs)
+        steps = TimeIndex.of_lengths(self.lengths, self.inputs)
         batch = Batch(np.where(missing, 0.0, self.X), None, 0.0, observed, None, steps)
         with computing():
             return np.asarray(_log_likelihood(self.model, batch))

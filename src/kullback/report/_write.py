@@ -9,12 +9,12 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from kullback._whole_file import write_whole
 from kullback.report._combination import check_before
 from kullback.report._facts import facts
 from kullback.report._sections import sections
 from kullback.report._subject import Subject
 from kullback.report._text import clean
+from kullback.storage import atomic_write
 
 
 def write_report(
@@ -77,7 +77,7 @@ def write_report(
     )
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, page.encode())
+    atomic_write(path, page.encode())
     return path
 
 

@@ -9,5 +9,17 @@ from kullback.runtime._computing import computing, users_settings
 from kullback.runtime._kept import jit
 from kullback.runtime._networks import as_numpy, filter_jit, is_array
 from kullback.runtime._quick import quick_jit
+from kullback.runtime._tensor_tree import read_tree, tensor_names, tensors_of
 
-__all__ = ["as_numpy", "computing", "filter_jit", "is_array", "jit", "quick_jit", "users_settings"]
+__all__ = [
+    "as_numpy",
+    "computing",
+    "filter_jit",
+    "is_array",
+    "jit",
+    "quick_jit",
+    "read_tree",
+    "tensor_names",
+    "tensors_of",
+    "users_settings",
+]

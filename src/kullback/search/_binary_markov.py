@@ -9,7 +9,8 @@ import numpy as np
 from jax.scipy.sparse.linalg import cg
 from jaxtyping import Array, Float, Int
 
-from kullback.families import Ising, Numeric
+from kullback.families import Ising
+from kullback.numerics import Numeric
 from kullback.search._binary_method import BinaryMethod, checked_rate, checked_spins
 from kullback.search._binary_ranking import normal_scores
 from kullback.search._gibbs import gibbs_sweeps, pair_statistics, single_groups, spin_groups

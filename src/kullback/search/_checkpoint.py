@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kullback._tensor_file import is_of_format, packed
-from kullback._whole_file import write_whole
+from kullback.storage import atomic_write, has_format, pack_tensors
 
 FORMAT = "kullback-search"
 
@@ -17,7 +16,9 @@ Arrays = dict[str, NDArray[Any]]
 
 def write_run(path: Path, header: dict[str, Any], arrays: Arrays) -> None:
     """Write a run, whole or not at all."""
-    write_whole(path, packed(FORMAT, header, {name: np.array(array, order="C") for name, array in arrays.items()}))
+    atomic_write(
+        path, pack_tensors(FORMAT, header, {name: np.array(array, order="C") for name, array in arrays.items()})
+    )
 
 
 def read_run(path: Path) -> tuple[dict[str, Any], Arrays]:
@@ -31,7 +32,7 @@ def read_run(path: Path) -> tuple[dict[str, Any], Arrays]:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is not a dictionary
     except (SafetensorError, OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a saved run: {error}.") from None
-    if not is_of_format(FORMAT, metadata, header):
+    if not has_format(FORMAT, metadata, header):
         raise ValueError(f"{path} is not a saved run: it has no header of a search.")
     return header, arrays
 

@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from numpy.typing import NDArray
 
-from kullback.families import Gaussian, Numeric
+from kullback.families import Gaussian
+from kullback.numerics import Numeric
 from kullback.search._method import Method, checked_population, checked_start, standard_population, told
 from kullback.search._ranking import effective_number, log_weights, places
 from kullback.search._steps import bounded, mean_length, shortening

@@ -7,7 +7,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.families import DiagonalGaussian, Gaussian, Numeric, SphericalGaussian
+from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
+from kullback.numerics import Numeric
 from kullback.search._method import Method, checked_population, checked_start, standard_population
 from kullback.search._ranking import places, positive_weights
 from kullback.search._root import (

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from kullback.families import Gaussian, Numeric
+from kullback.families import Gaussian
+from kullback.numerics import Numeric
 from kullback.search._method import Method, checked_population, checked_start, standard_population, told
 from kullback.search._ranking import effective_number, places, positive_weights
 from kullback.search._steps import bounded, shortening

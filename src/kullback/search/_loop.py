@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult
 from tqdm.auto import tqdm
 
-from kullback._printable import sentence
 from kullback.search._checkpoint import read_run, write_run
 from kullback.search._engine import advanced, begun, distribution_of
 from kullback.search._ledger import RULES, Ledger, restored
@@ -20,6 +19,7 @@ from kullback.search._restarts import WIDEST, Plan, next_plan
 from kullback.search._result import called_off, disputed, made_result
 from kullback.search._settings import Settings
 from kullback.search._stopping import run_over
+from kullback.storage import sentence
 
 #: Seconds between two checkpoints.
 PAUSE = 10.0

@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
-from kullback.families import Ising, Numeric
+from kullback.families import Ising
+from kullback.numerics import Numeric
 from kullback.runtime import computing, quick_jit
 from kullback.search._gibbs import gibbs_sweeps, pair_statistics, spin_groups
 

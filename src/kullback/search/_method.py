@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.families import ExponentialFamily, Numeric
+from kullback.families import ExponentialFamily
+from kullback.numerics import Numeric
 
 
 class Method(eqx.Module):

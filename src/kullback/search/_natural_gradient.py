@@ -6,7 +6,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.families import DiagonalGaussian, Gaussian, Numeric, SphericalGaussian
+from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
+from kullback.numerics import Numeric
 from kullback.search._method import Method, checked_population, checked_start
 from kullback.search._natural_steps import Pairs, checked_pairs, expectation_step, natural_step, sparse_step
 from kullback.search._ranking import centred_values, effective_number, places, positive_weights

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kullback._limits import MOST_CATEGORIES as MOST
+from kullback.core import MOST_CATEGORIES as MOST
 from kullback.sources._entries import word
 
 #: Words of which more than this share are different are no categories, once so many have come. Categories that a model

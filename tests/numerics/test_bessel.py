@@ -5,7 +5,7 @@ import mpmath as mp
 import numpy as np
 
 from contracts.quick import quick
-from kullback.families._bessel import bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio
+from kullback.numerics import bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio
 
 #: all magnitudes, and both sides of where one formula gives way to another
 KAPPA = np.concatenate([np.geomspace(1e-6, 1e6, 37), [0.999e-3, 1.001e-3, 1e-2, 99.99, 100.01, 200.0]])

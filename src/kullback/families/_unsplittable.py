@@ -6,20 +6,19 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.families._batch import Batch
+from kullback.core import Batch, MeanStatistics, Statistics, average, row_weight, weighted_total
 from kullback.families._family import ExponentialFamily
-from kullback.families._statistics import MeanStatistics, Statistics, average
-from kullback.families._types import Numeric
+from kullback.numerics import Numeric
 
 
-class WholeFamily(ExponentialFamily):
+class UnsplittableFamily(ExponentialFamily):
     """A family without a rule for a part of a point: a point with a missing entry counts as missing.
 
     A missing point says nothing: its likelihood is 1, and its statistics are those the model itself expects.
     """
 
     @abc.abstractmethod
-    def _gather(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> Statistics: ...
+    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> Statistics: ...
 
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
         """Log density of each row under each member."""
@@ -35,10 +34,10 @@ class WholeFamily(ExponentialFamily):
         total = weighted_total(weight, self.log_likelihood(batch))
         seen = _seen(batch)
         if seen is None:
-            return self._gather(batch, total), carry
+            return self._statistics_of(batch, total), carry
         there = seen.reshape(-1, *(1,) * len(self.batch_shape))
-        gathered = self._gather(batch.weighted(jnp.where(there, weight, 0)), total)
-        return gathered.merge(self._own(jnp.sum(jnp.where(there, 0, weight), axis=0))), carry
+        gathered = self._statistics_of(batch.weighted(jnp.where(there, weight, 0)), total)
+        return gathered.merge(self._expected_statistics(jnp.sum(jnp.where(there, 0, weight), axis=0))), carry
 
     def impute(self, batch: Batch, key: Array) -> Num[Array, "rows ..."]:
         """Draw the missing points, for each member."""
@@ -66,18 +65,6 @@ def _seen(batch: Batch) -> Bool[Array, " rows"] | None:
         return None
     observed = jnp.asarray(batch.observed)
     return jnp.all(observed, axis=tuple(range(1, observed.ndim)))
-
-
-def row_weight(batch: Batch, batch_shape: tuple[int, ...]) -> Float[Array, "rows ..."]:
-    """Weights with one axis for the rows and one for each of the model's batch axes."""
-    weight = jnp.asarray(batch.weight)
-    weight = weight.reshape(weight.shape + (1,) * (1 + len(batch_shape) - weight.ndim))
-    return jnp.broadcast_to(weight, weight.shape[:1] + batch_shape)
-
-
-def weighted_total(weight: Float[Array, "rows *batch"], row: Float[Array, "rows *batch"]) -> Float[Array, "*batch"]:
-    """Add up what each row says, by its weight. A row without weight may be impossible."""
-    return jnp.sum(jnp.where(weight > 0, weight * row, 0), axis=0)
 
 
 def gather_means(

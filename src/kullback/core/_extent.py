@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._types import Numeric
+from kullback.numerics import Numeric
 
 
 def as_float(value: Any) -> Float[Array, "..."]:
@@ -16,63 +16,63 @@ def as_float(value: Any) -> Float[Array, "..."]:
     return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float)
 
 
-class Steps(eqx.Module):
+class TimeIndex(eqx.Module):
     """How the rows of a batch follow each other in time.
 
-    Sequences stand one below the other. `first` marks the rows that begin one; a row that does not continues the row
-    before it, and the first row of all may continue what an earlier batch has left (the carry). Rows `ahead` are looked
-    at for what they say of the rows before them (the lag of a smoother), and are not counted yet. `inputs` are known
-    from outside, one row for each step.
+    Sequences stand one below the other. `starts` marks the rows that begin one; a row that does not continues the row
+    before it, and the first row of all may continue what an earlier batch has left (the carry). Rows of the `lookahead`
+    are read for what they say of the rows before them (the lag of a smoother), and are not counted yet. `inputs` are
+    known from outside, one row for each step.
     """
 
-    first: Bool[Numeric, " rows"]
-    ahead: Bool[Numeric, " rows"]
+    starts: Bool[Numeric, " rows"]
+    lookahead: Bool[Numeric, " rows"]
     inputs: Float[Numeric, "rows m"] | None
 
-    def __init__(self, first: Any, ahead: Any = None, inputs: Any = None):
-        xp: Any = np if isinstance(first, np.ndarray) else jnp
-        self.first = xp.asarray(first, bool)
-        self.ahead = xp.zeros(self.first.shape, bool) if ahead is None else xp.asarray(ahead, bool)
+    def __init__(self, starts: Any, lookahead: Any = None, inputs: Any = None):
+        xp: Any = np if isinstance(starts, np.ndarray) else jnp
+        self.starts = xp.asarray(starts, bool)
+        self.lookahead = xp.zeros(self.starts.shape, bool) if lookahead is None else xp.asarray(lookahead, bool)
         self.inputs = None if inputs is None else inputs if isinstance(inputs, np.ndarray) else as_float(inputs)
 
     @classmethod
     def of_lengths(cls, lengths: Any, inputs: Any = None) -> Self:
-        """Return the steps of sequences of these lengths, one below the other."""
+        """Return the time index of sequences of these lengths, one below the other."""
         lengths = np.asarray(lengths, dtype=np.int64)
-        first = np.zeros(int(lengths.sum()), bool)
-        first[(np.cumsum(lengths) - lengths)[lengths > 0]] = True
-        return cls(first, None, inputs)
+        starts = np.zeros(int(lengths.sum()), bool)
+        starts[(np.cumsum(lengths) - lengths)[lengths > 0]] = True
+        return cls(starts, None, inputs)
 
 
 class Extent(eqx.Module):
     """How much data there is: what a model needs to know to answer for its own statistics.
 
     `mass` is the total weight, one number or one for each member of a batched model. Where rows follow each other in
-    time there are also their `steps`, the `weight` of each, and the `carry`: what is known of the hidden state before
+    time there are also their `time`, the `weight` of each, and the `carry`: what is known of the hidden state before
     the first row, when that one does not begin a sequence.
     """
 
     mass: Float[Numeric, "*batch"]
-    steps: Steps | None
+    time: TimeIndex | None
     weight: Float[Numeric, " rows"] | None
     carry: Any
 
-    def __init__(self, mass: Any = 1.0, steps: Steps | None = None, weight: Any = None, carry: Any = None):
+    def __init__(self, mass: Any = 1.0, time: TimeIndex | None = None, weight: Any = None, carry: Any = None):
         self.mass = as_float(mass)
-        self.steps, self.weight, self.carry = steps, weight, carry
+        self.time, self.weight, self.carry = time, weight, carry
 
     @classmethod
     def of_lengths(cls, lengths: Any, weight: Any = 1.0, inputs: Any = None) -> Self:
         """Return the extent of sequences of these lengths, each of them with a weight."""
         lengths = np.atleast_1d(np.asarray(lengths, dtype=np.int64))
         each = np.repeat(np.broadcast_to(np.asarray(weight, dtype=float), lengths.shape), lengths)
-        return cls(each.sum(), Steps.of_lengths(lengths, inputs), each)
+        return cls(each.sum(), TimeIndex.of_lengths(lengths, inputs), each)
 
     def scale(self, weight: Any) -> "Extent":
         """Return `weight` times as much."""
         each = None if self.weight is None else jnp.multiply(self.weight, weight)
-        return Extent(jnp.multiply(self.mass, weight), self.steps, each, self.carry)
+        return Extent(jnp.multiply(self.mass, weight), self.time, each, self.carry)
 
     def after(self, carry: Any) -> "Extent":
         """Return as much data that continues what an earlier batch has left."""
-        return Extent(self.mass, self.steps, self.weight, carry)
+        return Extent(self.mass, self.time, self.weight, carry)

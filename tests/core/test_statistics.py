@@ -4,9 +4,9 @@ import jax
 import numpy as np
 
 from contracts.quick import quick
-from kullback.families import Batch, CentredStatistics, Extent, Gaussian, MeanStatistics, Poisson
-from kullback.families._linalg import outer
-from kullback.families._statistics import average, expand, share
+from kullback.core import average, expand, share
+from kullback.families import Batch, CenteredStatistics, Extent, Gaussian, MeanStatistics, Poisson
+from kullback.numerics import outer
 
 
 def test_the_parallel_axis_rule():
@@ -16,7 +16,7 @@ def test_the_parallel_axis_rule():
     def of(data):
         centred = data - data.mean(axis=0)
         spread = centred.T @ centred / len(data)
-        return CentredStatistics(np.array(len(data), float), np.array(1.5, float), data.mean(axis=0), spread, outer)
+        return CenteredStatistics(np.array(len(data), float), np.array(1.5, float), data.mean(axis=0), spread, outer)
 
     merged = quick(lambda a, b: a.merge(b))(of(x), of(y))
     whole = of(np.concatenate([x, y]))
@@ -66,7 +66,7 @@ def test_extent_and_batch():
     assert Batch(np.zeros((4, 2))).extent.mass == 4
     again = batch.weighted(np.ones((4, 3)))
     assert again.extent.mass.tolist() == [4, 4, 4]
-    assert again.width == batch.width
+    assert again.point_variance == batch.point_variance
     assert Extent().mass == 1
 
 

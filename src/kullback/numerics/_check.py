@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from kullback.families._types import Numeric, is_concrete
+from kullback.numerics._types import Numeric, is_concrete
 
 
-def entry(name: str, index: tuple[Any, ...]) -> str:
+def entry_name(name: str, index: tuple[Any, ...]) -> str:
     """Name one entry of an argument, as the reader would write it in Python."""
     return name if not index else f"{name}[{', '.join(str(int(i)) for i in index)}]"
 
@@ -31,7 +31,7 @@ def check_values(name: str, value: Numeric, good: Callable[[Any], Any], must: st
         bad = ~np.asarray(good(array), dtype=bool)
     if bad.any():
         index = tuple(np.argwhere(bad)[0])
-        raise ValueError(f"{entry(name, index)} is {array[index]:.6g}: it must be {must}.")
+        raise ValueError(f"{entry_name(name, index)} is {array[index]:.6g}: it must be {must}.")
 
 
 def check_finite(name: str, value: Numeric) -> None:
@@ -54,7 +54,7 @@ def check_probabilities(name: str, value: Numeric) -> None:
     bad = np.abs(total - 1) > np.sqrt(np.finfo(array.dtype).eps)
     if np.any(bad):
         index = tuple(np.argwhere(bad)[0])
-        raise ValueError(f"{entry(name, index)} sums to {total[index]:.8g}: probabilities must sum to 1.")
+        raise ValueError(f"{entry_name(name, index)} sums to {total[index]:.8g}: probabilities must sum to 1.")
 
 
 def check_covariance(name: str, value: Numeric) -> None:
@@ -71,8 +71,8 @@ def check_covariance(name: str, value: Numeric) -> None:
         *batch, i, j = np.argwhere(skew)[0]
         left, right = array[(*batch, i, j)], array[(*batch, j, i)]
         raise ValueError(
-            f"{name} is not symmetric: {entry(name, (*batch, i, j))} is {left:.6g} "
-            f"but {entry(name, (*batch, j, i))} is {right:.6g}."
+            f"{name} is not symmetric: {entry_name(name, (*batch, i, j))} is {left:.6g} "
+            f"but {entry_name(name, (*batch, j, i))} is {right:.6g}."
         )
     try:
         np.linalg.cholesky(array)
@@ -80,7 +80,8 @@ def check_covariance(name: str, value: Numeric) -> None:
         smallest = np.linalg.eigvalsh(array)[..., 0]
         index = np.unravel_index(np.argmin(smallest), smallest.shape)
         raise ValueError(
-            f"{entry(name, tuple(index))} is not positive definite: its smallest eigenvalue is {smallest[index]:.3g}."
+            f"{entry_name(name, tuple(index))} is not positive definite: "
+            f"its smallest eigenvalue is {smallest[index]:.3g}."
         ) from None
 
 
@@ -93,6 +94,6 @@ def check_interior(name: str, value: Numeric, inside: Callable[[Any], Any]) -> N
     if bad.any():
         index = tuple(np.argwhere(bad)[0])
         raise ValueError(
-            f"{entry(name, index)} is {array[index]:.6g}: natural coordinates do not exist on the boundary of "
+            f"{entry_name(name, index)} is {array[index]:.6g}: natural coordinates do not exist on the boundary of "
             "the family. Use source or expectation coordinates, or move the member inside."
         )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from contracts.quick import quick
-from kullback.families._linalg import apply, dimension, gram, log_determinant, outer, pack, pairs, unpack, whitener
+from kullback.numerics import apply, dimension, gram, log_determinant, outer, pack, pairs, unpack, whitener
 
 
 def covariances(n, batch=(2, 3)):

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from kullback._file_lock import locked
+from kullback.storage._file_lock import lock_file
 
 #: Seconds after which a temporary file counts as left behind where files cannot be locked.
 _STALE = 3600.0
 
 
-def check_goal(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Raise unless a file can be written here: before the work whose result it will hold."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is not a directory: there is no place for {path.name}.")
@@ -28,7 +28,7 @@ def check_goal(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def naming(path: Path) -> Iterator[None]:
+def name_in_errors(path: Path) -> Iterator[None]:
     """Let errors of the operating system name this file, and not the temporary one that stands for it."""
     try:
         yield
@@ -39,7 +39,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file beside the goal; at the end flush it and rename it.
 
     A crash, or an error inside, leaves the old file or none. The temporary is locked until it has its name, so that
@@ -47,20 +47,20 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     """
     temporary: Path | None = None
     try:
-        with naming(path):
+        with name_in_errors(path):
             temporary, file = _temporary(path)
         try:
             yield file
-            with naming(path):
+            with name_in_errors(path):
                 file.flush()
                 os.fsync(file.fileno())
                 if os.name == "posix":
                     os.replace(temporary, path)
         finally:
-            with naming(path):
+            with name_in_errors(path):
                 file.close()
         if os.name != "posix":  # where an open file keeps its name
-            with naming(path):
+            with name_in_errors(path):
                 os.replace(temporary, path)
     except BaseException:
         if temporary is not None:
@@ -68,9 +68,9 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def atomic_write(path: Path, content: bytes) -> None:
     """Write a file whole or not at all."""
-    with whole_file(path) as file, naming(path):
+    with atomic_file(path) as file, name_in_errors(path):
         file.write(content)
 
 
@@ -79,18 +79,18 @@ def _temporary(path: Path) -> tuple[Path, Any]:
     while True:
         temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         file = open(temporary, "xb")  # noqa: SIM115, closed by who asked
-        if locked(file) is not False and os.fstat(file.fileno()).st_nlink:
+        if lock_file(file) is not False and os.fstat(file.fileno()).st_nlink:
             return temporary, file
         file.close()  # it was swept away before it was locked
         temporary.unlink(missing_ok=True)
 
 
-def sweep(path: Path) -> None:
+def remove_leftovers(path: Path) -> None:
     """Remove what writers of a file have left that were killed: temporaries that no living one holds."""
     for left in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 32}"):
         try:
             with open(left, "rb") as file:
-                held = locked(file)
+                held = lock_file(file)
                 if held or (held is None and time.time() - os.fstat(file.fileno()).st_mtime > _STALE):
                     left.unlink()
         except OSError:  # another was quicker, or it is not ours to remove

@@ -11,7 +11,7 @@ from jax.lax.linalg import triangular_solve
 from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
-from kullback.families._types import Numeric
+from kullback.numerics._types import Numeric
 
 #: Up to this size a factorization is written out, entry by entry, for all matrices of the batch at once. LAPACK is
 #: called once for each matrix, and for small ones the call costs more than the arithmetic. For a few matrices LAPACK

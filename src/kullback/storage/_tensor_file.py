@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 
-def packed(format: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+def pack_tensors(format: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
     """Return the content of a file.
 
     The metadata has one key: safetensors writes several in an order that differs from process to process.
@@ -16,6 +16,6 @@ def packed(format: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -
     return save(arrays, metadata={"header": json.dumps({"format": format, **header})})
 
 
-def is_of_format(format: str, metadata: dict[str, str], header: Any) -> bool:
+def has_format(format: str, metadata: dict[str, str], header: Any) -> bool:
     """Whether a file is of this format. Files of version 0.1 say so beside their header."""
     return isinstance(header, dict) and format in (metadata.get("format"), header.get("format"))

@@ -6,7 +6,7 @@ import numpy as np
 
 from contracts.quick import quick
 from kullback.families import Categorical
-from kullback.families._newton import natural_from_expectation
+from kullback.numerics import natural_from_expectation
 
 
 def member(theta):

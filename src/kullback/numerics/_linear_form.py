@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from kullback.families._types import Numeric
+from kullback.numerics._types import Numeric
 
 
 class LinearForm(NamedTuple):

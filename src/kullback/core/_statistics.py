@@ -12,7 +12,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.families._types import Numeric
+from kullback.numerics import Numeric
 
 
 class Statistics(eqx.Module):
@@ -79,7 +79,7 @@ class MeanStatistics(Statistics):
         )
 
 
-class CentredStatistics(Statistics):
+class CenteredStatistics(Statistics):
     """The mean and the spread around it: second moments that lose no digits far from the origin.
 
     `square` says which second moment is kept: of a vector δ all products, the squares, or their average.

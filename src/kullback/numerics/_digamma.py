@@ -8,7 +8,7 @@ import numpy as np
 from jax.scipy.special import digamma, gammaln, polygamma
 from jaxtyping import Array, Float
 
-from kullback.families._types import Numeric
+from kullback.numerics._types import Numeric
 
 
 def trigamma(x: Any) -> Array:

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.families._extent import Extent, Steps, as_float
-from kullback.families._types import Numeric
+from kullback.core._extent import Extent, TimeIndex, as_float
+from kullback.numerics import Numeric
 
 Merged = TypeVar("Merged")
 
@@ -18,11 +18,11 @@ Merged = TypeVar("Merged")
 _AT_ONCE = 2**20
 
 
-class Frame(eqx.Module):
+class Standardization(eqx.Module):
     """Where the data lies: its center and the scale of each column.
 
-    Seen from there, products of coordinates keep their digits and Gaussians may use their quick kernel. A batch has a
-    frame only where that holds (`Gaussian.keeps_digits`); it changes speed, never the meaning.
+    Seen from there, products of coordinates keep their digits and Gaussians may use their quick kernel. A batch has one
+    only where that holds (`feature_kernel_is_accurate`); it changes speed, never the meaning.
     """
 
     center: Float[Numeric, " n"]
@@ -32,38 +32,42 @@ class Frame(eqx.Module):
 class Batch(eqx.Module):
     """Points with weights. A padded row is a row of weight 0: its values are never looked at.
 
-    `weight` has one entry for each row, or one for each row and each member of a batched model (the
-    responsibilities of a mixture). `width` is the variance of a data point itself: N(v, width·I) in place of
-    the Dirac at v. It enters the statistics of Gaussian families and nothing else. `observed` says which entries are
-    there; what is missing is marginalized, exactly. It is None when nothing is missing: another tree of arrays, hence
-    another compiled function, hence no cost. `steps` says how rows follow each other in time, for models that have one;
-    it is None for independent points.
+    `weight` has one entry for each row, or one for each row and each member of a batched model (the responsibilities of
+    a mixture). `point_variance` is the variance of a data point itself: N(v, variance·I) in place of the Dirac at v. It
+    enters the statistics of Gaussian families and nothing else. `observed` says which entries are there; what is
+    missing is marginalized, exactly. It is None when nothing is missing: another tree of arrays, hence another compiled
+    function, hence no cost. `time` says how rows follow each other in time, for models that have one; it is None for
+    independent points.
     """
 
     values: Num[Numeric, "rows ..."]
     weight: Float[Numeric, "rows *batch"]
-    width: Float[Numeric, ""]
+    point_variance: Float[Numeric, ""]
     observed: Bool[Numeric, "rows ..."] | None
-    frame: Frame | None
-    steps: Steps | None
+    standardization: Standardization | None
+    time: TimeIndex | None
 
     def __init__(
         self,
         values: Any,
         weight: Any = None,
-        width: Any = 0.0,
+        point_variance: Any = 0.0,
         observed: Any = None,
-        frame: Frame | None = None,
-        steps: Steps | None = None,
+        standardization: Standardization | None = None,
+        time: TimeIndex | None = None,
     ):
         # NumPy arrays stay NumPy: a batch made outside of `computing()` loses nothing when it is used inside
         values = values if isinstance(values, (np.ndarray, jax.Array)) else jnp.asarray(values)
         xp: Any = np if isinstance(values, np.ndarray) and not isinstance(weight, jax.Array) else jnp
         dtype = values.dtype if np.issubdtype(values.dtype, np.floating) else as_float(0).dtype
-        self.width = xp.asarray(width, dtype) if isinstance(width, float) else jnp.asarray(width, dtype)
+        self.point_variance = (
+            xp.asarray(point_variance, dtype)
+            if isinstance(point_variance, float)
+            else jnp.asarray(point_variance, dtype)
+        )
         self.observed = None if observed is None else xp.asarray(observed, bool)
-        self.frame = frame
-        self.steps = steps
+        self.standardization = standardization
+        self.time = time
         if self.observed is not None:
             values = xp.where(self.observed, values, 0)
         if weight is None:
@@ -81,24 +85,28 @@ class Batch(eqx.Module):
     @property
     def extent(self) -> Extent:
         """The total weight of what counts, and how it follows in time."""
-        if self.steps is None:
+        if self.time is None:
             return Extent(jnp.sum(self.weight, axis=0))
-        return Extent(jnp.sum(self.counted, axis=0), self.steps, self.weight)
+        return Extent(jnp.sum(self.counted, axis=0), self.time, self.weight)
 
     @property
     def counted(self) -> Float[Array, "rows *batch"]:
         """The weight of each row; rows that are only looked at ahead of their time have none yet."""
         weight = jnp.asarray(self.weight)
-        return weight if self.steps is None else jnp.where(self.steps.ahead, 0, weight)
+        return weight if self.time is None else jnp.where(self.time.lookahead, 0, weight)
 
     def weighted(self, weight: Float[Numeric, "rows *batch"]) -> "Batch":
         """Return the same points under other weights."""
         return eqx.tree_at(lambda batch: batch.weight, self, jnp.asarray(weight))
 
+    def scaled(self, standardization: Standardization | None) -> "Batch":
+        """Return the same points with the permission to use the quick kernel."""
+        return eqx.tree_at(lambda b: b.standardization, self, standardization, is_leaf=lambda leaf: leaf is None)
+
     def columns(self, values: Num[Numeric, "rows ..."], observed: Any) -> "Batch":
         """Return other columns of the same rows."""
         return eqx.tree_at(
-            lambda batch: (batch.values, batch.observed, batch.frame, batch.steps),
+            lambda batch: (batch.values, batch.observed, batch.standardization, batch.time),
             self,
             (jnp.asarray(values), observed, None, None),
             is_leaf=lambda leaf: leaf is None,
@@ -122,7 +130,7 @@ def block_rows(batch: Batch) -> int:
     n = int(np.prod(batch.values.shape[1:]))
     if batch.observed is not None:
         rows = _AT_ONCE // (2 * n * n)
-    elif batch.frame is not None:
+    elif batch.standardization is not None:
         rows = max(_AT_ONCE // (n * (n + 3) // 2), 512)
     else:
         rows = 2048
@@ -152,3 +160,15 @@ def by_blocks(statistics: Callable[[Batch], Merged], batch: Batch) -> Merged:
     nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
     result: Merged = jax.lax.fori_loop(0, (last + block - 1) // block, one, nothing)
     return result
+
+
+def row_weight(batch: Batch, batch_shape: tuple[int, ...]) -> Float[Array, "rows ..."]:
+    """Weights with one axis for the rows and one for each of the model's batch axes."""
+    weight = jnp.asarray(batch.weight)
+    weight = weight.reshape(weight.shape + (1,) * (1 + len(batch_shape) - weight.ndim))
+    return jnp.broadcast_to(weight, weight.shape[:1] + batch_shape)
+
+
+def weighted_total(weight: Float[Array, "rows *batch"], row: Float[Array, "rows *batch"]) -> Float[Array, "*batch"]:
+    """Add up what each row says, by its weight. A row without weight may be impossible."""
+    return jnp.sum(jnp.where(weight > 0, weight * row, 0), axis=0)

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.families._batch import Batch, Frame
-from kullback.families._extent import Extent
+from kullback.core._batch import Batch, Standardization
+from kullback.core._extent import Extent
 
 
 class Estimate(NamedTuple):
@@ -115,16 +115,16 @@ class ClosedFormModel(Model):
         return self
 
     @property
-    def features_are_quick(self) -> bool:
-        """Whether there is a kernel of features that is the quicker one, for batches with a frame."""
+    def feature_kernel_is_faster(self) -> bool:
+        """Whether there is a kernel of features that is the quicker one, for batches with a standardization."""
         return False
 
-    def features_pay(self, frame: Frame, reach: Any) -> Any:
-        """Whether that kernel keeps its digits for data that reaches so far from the center of a frame."""
+    def feature_kernel_is_accurate(self, standardization: Standardization, radius: Any) -> Any:
+        """Whether that kernel keeps its digits for data that reaches so far from its center."""
         return False
 
-    def framed(self, batch: Batch) -> tuple[Batch, Any]:
-        """Return the batch with the frame in which the model itself expects it, and whether it keeps its digits so.
+    def standardized(self, batch: Batch) -> tuple[Batch, Any]:
+        """Return the batch with the standardization that the model itself expects, and whether it keeps its digits so.
 
         It is for models that have a quick kernel; the others hand the batch back.
         """

@@ -8,7 +8,8 @@ import pytest
 
 from contracts.quick import quick
 from kullback.families import Gaussian, Kind, Poisson, VonMises
-from kullback.families._excess import determinant_excess, entropy_excess, potential_excess, ratio_excess
+from kullback.families._potential_excess import potential_excess
+from kullback.numerics import determinant_excess, entropy_excess, ratio_excess
 
 TINY = np.geomspace(1e-15, 0.9, 60)
 

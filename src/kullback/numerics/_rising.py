@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
-from kullback.families._types import Numeric
+from kullback.numerics._types import Numeric
 
 #: log Γ(x) = (x − ½)·log x − x + ½·log 2π + Σ c_j x^(1−2j), good to rounding from here on.
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)

@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from kullback.runtime import is_array
+from kullback.runtime._networks import is_array
 
 _NAMES = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32",
@@ -13,7 +13,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-def names_of(prefix: str, tree: Any) -> set[str]:
+def tensor_names(prefix: str, tree: Any) -> set[str]:
     """Return the names that the arrays of a tree have in a file."""
     leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
     return {prefix + jax.tree_util.keystr(path) for path, leaf in leaves if _is_stored(leaf)}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from contracts.quick import quick
-from kullback.families._digamma import (
+from kullback.numerics import (
     dirichlet_concentration,
     dirichlet_slack,
     gamma_shape,

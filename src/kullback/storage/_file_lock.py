@@ -8,7 +8,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 
-def locked(file: Any) -> bool | None:
+def lock_file(file: Any) -> bool | None:
     """Lock an open file until it is closed, and say whether it worked: False where someone else holds the lock.
 
     None says that nobody can tell: files here cannot be locked.

@@ -5,7 +5,7 @@ import mpmath as mp
 import numpy as np
 
 from contracts.quick import quick
-from kullback.families._rising import digamma_rise, log_rising
+from kullback.numerics import digamma_rise, log_rising
 
 X = np.array([1e-6, 1e-3, 0.3, 1.0, 7.7, 15.9, 16.1, 300.0, 1e6, 1e12])[:, None]
 STEP = np.array([0.0, 1e-9, 1e-3, 1.0, 2.0, 10.0, 333.0, 1e6])

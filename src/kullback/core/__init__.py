@@ -1,0 +1,29 @@
+"""What data and models are to every room: batches, statistics that merge, and the contracts of models."""
+
+from kullback.core._batch import Batch, Standardization, block_rows, by_blocks, row_weight, weighted_total
+from kullback.core._extent import Extent, TimeIndex
+from kullback.core._limits import MOST_CATEGORIES
+from kullback.core._model import ClosedFormModel, Estimate, Model
+from kullback.core._statistics import CenteredStatistics, MeanStatistics, Statistics, average, between, expand, share
+
+__all__ = [
+    "MOST_CATEGORIES",
+    "Batch",
+    "CenteredStatistics",
+    "ClosedFormModel",
+    "Estimate",
+    "Extent",
+    "MeanStatistics",
+    "Model",
+    "Standardization",
+    "Statistics",
+    "TimeIndex",
+    "average",
+    "between",
+    "block_rows",
+    "by_blocks",
+    "expand",
+    "row_weight",
+    "share",
+    "weighted_total",
+]
