@@ -65,7 +65,7 @@ def test_a_frame_of_whole_sequences_keeps_the_names_of_columns():
 def test_where_parameters_are_set_no_row_leaves_its_block(monkeypatch):
     start = kullback.GaussianHMM(2, n_iter=1, random_state=0).fit(SERIES, LENGTHS)
     system = kullback.LinearDynamicalSystem(1, max_iter=2, tol=0, warm_start=True).fit(SERIES, LENGTHS)
-    monkeypatch.setattr(dask_sequences, "_picked", lambda *_: pytest.fail("rows were fetched"))
+    monkeypatch.setattr(dask_sequences, "_select_steps", lambda *_: pytest.fail("rows were fetched"))
     X = da.from_array(SERIES, chunks=(65, 2))
     for estimator in (start.set_params(init_params="", n_iter=2, tol=0), system):
         before = clone(estimator)
@@ -76,8 +76,8 @@ def test_where_parameters_are_set_no_row_leaves_its_block(monkeypatch):
 def test_of_many_sequences_some_come_for_the_start(monkeypatch):
     monkeypatch.setattr(_drawn, "MOST_ROWS", 100)
     fetched = []
-    picked = dask_sequences._picked
-    monkeypatch.setattr(dask_sequences, "_picked", lambda p, *rest: (fetched.append(len(p)), picked(p, *rest))[1])
+    picked = dask_sequences._select_steps
+    monkeypatch.setattr(dask_sequences, "_select_steps", lambda p, *rest: (fetched.append(len(p)), picked(p, *rest))[1])
     X = da.from_array(SYMBOLS, chunks=(65, 1))
     with dask.config.set(scheduler="synchronous"):
         found = kullback.CategoricalHMM(2, n_iter=2, tol=0, random_state=3).fit(X, LENGTHS)

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from kullback.estimators._rows import Rows
+from kullback.estimators import Columns, Learning, Preparation, Rows
 from kullback.learning import LIMIT, AllAtOnce, Epochs, Gradient, Loss, Optimizer, begin, fit, gather, merge_messages
 from learning import proof_models as proof
 from learning.proof_data import equal_bits
@@ -24,11 +24,8 @@ SIZES = (300, 500, 224)
 STEPS = 12
 
 
-class Tables:
-    """The smallest estimator that `DaskRows` takes: it makes rows of a table."""
-
-    def _rows(self, table, weight, first, least):
-        return Rows(table, weight)
+PREPARATION = Preparation(Columns("RBM", 6, None), np.asarray, 0.0)
+LEARNING = Learning(lambda table, weight, highest: Rows(table, weight), lambda: PREPARATION)
 
 
 def exact_loss(model, batch, memory, key):
@@ -70,7 +67,7 @@ def ended(name, data):
 
 
 def over_dask(name):
-    return ended(name, DaskRows(Tables(), da.from_array(ROWS, chunks=(SIZES, 6)), None, first=True))
+    return ended(name, DaskRows(da.from_array(ROWS, chunks=(SIZES, 6)), None, LEARNING, first=True))
 
 
 @pytest.mark.parametrize("name", [slow("exact"), "chains"])

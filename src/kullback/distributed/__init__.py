@@ -17,5 +17,9 @@ from kullback.distributed._cluster import connect, local_cluster
 from kullback.distributed._fit_and_combine import fit_and_combine
 from kullback.distributed._rows import DaskRows
 from kullback.distributed._sequences import DaskSequences
+from kullback.estimators import Provider
 
-__all__ = ["DaskRows", "DaskSequences", "connect", "fit_and_combine", "local_cluster"]
+#: What `fit` of an estimator finds for Dask collections: an entry point of the group `kullback.data`.
+PROVIDER = Provider(DaskRows, DaskSequences)
+
+__all__ = ["PROVIDER", "DaskRows", "DaskSequences", "connect", "fit_and_combine", "local_cluster"]

@@ -28,7 +28,7 @@ def local_cluster(workers: int) -> Any:
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             # JAX takes the first for the number of cores when it starts; nobody looks at what a profiler would find
             env={"NPROC": "1", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"},
-            preload=["kullback.distributed._undisturbed"],
+            preload=["kullback.distributed._worker_signals"],
         )
 
 

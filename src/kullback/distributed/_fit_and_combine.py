@@ -10,8 +10,8 @@ import jax
 import numpy as np
 
 from kullback import estimators, learning
-from kullback.distributed._parts import Part, counted, parts_of
-from kullback.distributed._tree import shared
+from kullback.distributed._parts import Part, parts_of, rows_that_count
+from kullback.distributed._tree import broadcast
 from kullback.models import Mixture
 from kullback.runtime import computing
 
@@ -63,10 +63,10 @@ def fit_and_combine(
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} is {value!r}: it must be an integer, 1 or more.")
     sites = _sites(parts_of(data, sample_weight), client)
-    together = _Together(estimator)
+    common = _CommonModel(estimator)
     for _ in range(passes):
         for start in range(0, max(len(parts) for parts in sites.values()), synchronize_every):
-            task, state = dask.delayed(_learned, pure=False), shared(_State(together.estimator))
+            task, state = dask.delayed(_learn_blocks, pure=False), broadcast(_State(common.estimator))
             # a worker that is lost is replaced by another, which makes its blocks again
             found = [
                 client.compute(
@@ -77,10 +77,10 @@ def fit_and_combine(
                 for address, parts in sites.items()
                 if len(parts) > start
             ]
-            together.take(client.gather(found))
-            if watch is not None and watch(together.estimator):
-                return together.result()
-    return together.result()
+            common.take(client.gather(found))
+            if watch is not None and watch(common.estimator):
+                return common.result()
+    return common.result()
 
 
 def _sites(parts: list[Part], client: Any) -> dict[str, list[Part]]:
@@ -102,17 +102,17 @@ class _State:
     estimator: Any
 
 
-def _learned(state: _State, parts: list[Any]) -> Any:
+def _learn_blocks(state: _State, parts: list[Any]) -> Any:
     """Learn from one block after the other. Runs on the worker; what it returns has no rows in it."""
     estimator = copy.deepcopy(state.estimator)
     for table, weight in parts:
-        table, weight = counted(table, weight)
+        table, weight = rows_that_count(table, weight)
         if len(table):
             estimator.partial_fit(table, **({} if weight is None else {"sample_weight": weight}))
     return estimator
 
 
-class _Together:
+class _CommonModel:
     """The model of all workers, and how much data is behind it."""
 
     def __init__(self, estimator: Any):
@@ -131,7 +131,7 @@ class _Together:
         if not points.any():
             return
         if self._begun:
-            self.estimator._keep(_combined_model(fitted, points))
+            self.estimator.set_model(_combined_model(fitted, points))
         else:
             self.estimator = estimators.combine(fitted, points)
             self._begun = True
@@ -163,6 +163,7 @@ def _combined_model(fitted: Sequence[Any], points: np.ndarray) -> Any:
     """Return the model nearest to several that come from one: a mixture's labels are lined up still."""
     with computing():
         models = [one.to_model() for one in fitted]
-        like = [one._extent() for one in fitted] if hasattr(fitted[0], "_extent") else None
+        extents = [one.extent_seen for one in fitted]
+        like = None if extents[0] is None else extents
         nearest = learning.combine(models, points, align=not isinstance(models[0], Mixture), like=like)
         return jax.tree.map(np.asarray, nearest)

@@ -18,7 +18,7 @@ class Part(NamedTuple):
     weight: Any
     home: str | None
 
-    def asked(self, task: Any, *args: Any) -> Any:
+    def submit(self, task: Any, *args: Any) -> Any:
         """Return a task of the block, to be done where the block is; elsewhere only if its worker is lost."""
         here = dask.annotate(workers=[self.home], allow_other_workers=True) if self.home else contextlib.nullcontext()
         with here:
@@ -66,7 +66,7 @@ def _weights(data: Any, sample_weight: Any, count: int) -> list[Any]:
     return np.split(weight, np.cumsum(sizes[:-1]).astype(int))
 
 
-def counted(table: Any, weight: Any) -> tuple[Any, np.ndarray | None]:
+def rows_that_count(table: Any, weight: Any) -> tuple[Any, np.ndarray | None]:
     """Return the rows that count and their weights: a row of weight 0 is no row."""
     if weight is None:
         return table, None
@@ -77,9 +77,9 @@ def counted(table: Any, weight: Any) -> tuple[Any, np.ndarray | None]:
         raise ValueError("sample_weight must be finite and not negative.")
     if weight.all():
         return table, weight
-    return rows_of(table, np.flatnonzero(weight)), weight[weight > 0]
+    return select_rows(table, np.flatnonzero(weight)), weight[weight > 0]
 
 
-def rows_of(table: Any, places: np.ndarray) -> Any:
+def select_rows(table: Any, places: np.ndarray) -> Any:
     """Return some rows of an array, or of a frame with the names of its columns."""
     return table.iloc[places] if hasattr(table, "iloc") else table[places]

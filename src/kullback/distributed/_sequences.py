@@ -1,6 +1,5 @@
 """Exact EM over sequences that lie in the blocks of a Dask collection: each sequence whole, in one of them."""
 
-import copy
 import functools
 from typing import Any, NamedTuple
 
@@ -8,11 +7,10 @@ import dask
 import numpy as np
 
 from kullback.core import Batch
-from kullback.distributed._parts import Part, parts_of, rows_of
-from kullback.distributed._rows import Found, Task, below_each_other, merge_found
-from kullback.distributed._tree import reduced, shared
-from kullback.estimators._drawn import Pieces, drawn_pieces, is_long
-from kullback.estimators._sequences import Sequences, check_lengths
+from kullback.distributed._parts import Part, parts_of, select_rows
+from kullback.distributed._rows import BlockMessage, Task, below_each_other, merge_messages_of_blocks
+from kullback.distributed._tree import broadcast, tree_reduce
+from kullback.estimators import Learning, Pieces, Sequences, check_lengths, drawn_pieces, is_long
 from kullback.learning import Clock, Learner
 
 
@@ -28,13 +26,13 @@ class DaskSequences:
     needs none.
     """
 
-    def __init__(self, estimator: Any, data: Any, lengths: Any, sample_weight: Any, inputs: Any):
-        self._estimator = estimator
+    def __init__(self, data: Any, lengths: Any, sample_weight: Any, inputs: Any, learning: Learning):
+        self._prepare = learning.prepare
         parts = parts_of(data if lengths is None else _cut(data, lengths))
-        look = dask.delayed(_looked, pure=False)
-        seen: _Seen = reduced([part.asked(look) for part in parts], _both)
+        look = dask.delayed(_block_summary, pure=False)
+        seen: _Summary = tree_reduce([part.submit(look) for part in parts], _merge_summaries)
         rows = np.array(seen.rows)
-        self._all, self._weight = _checked(lengths, rows), _sequence_weights(sample_weight, lengths)
+        self._all, self._weight = _check_blocks(lengths, rows), _sequence_weights(sample_weight, lengths)
         if len(self._weight) != len(self._all):
             raise ValueError(
                 f"sample_weight has shape {self._weight.shape}: there are {len(self._all)} sequences, and each has "
@@ -44,8 +42,8 @@ class DaskSequences:
             _Holding(part, some, self._weight[first : first + len(some)], known)
             for part, (first, some), known in zip(parts, _in_blocks(self._all, rows), _split(inputs, rows), strict=True)
         ]
-        estimator._sequences(seen.extremes, None, None, True)  # learns the columns, and checks what they mean
-        self.to_start_from = _ToStartFrom(seen, self._fetched, is_long(int(self._all[self._weight > 0].sum())))
+        learning.learn(seen.extremes, None, seen.extremes)
+        self.to_start_from: Any = _LazySequences(seen, self._fetch, is_long(int(self._all[self._weight > 0].sum())))
         self.absent = self.to_start_from.absent
 
     def __len__(self) -> int:
@@ -85,34 +83,34 @@ class DaskSequences:
     ) -> tuple[Any, tuple[Any, ...]]:
         """Return one message of all blocks, put together in their order."""
         ask = dask.delayed(_block_message, pure=False)
-        asked = shared(Task(copy.copy(self._estimator), learner, model, state, clock))
+        common = broadcast(Task(self._prepare(), learner, model, state, clock))
         found = [
-            some.asked(ask, asked, place, memories[place])
+            some.submit(ask, common, place, memories[place])
             for place, some in enumerate(self._parts)
             if some.weight.any()
         ]
-        return reduced(found, merge_found).split(memories)
+        return tree_reduce(found, merge_messages_of_blocks).split(memories)
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _fetched(self) -> Sequences:
+    def _fetch(self) -> Sequences:
         """Return the sequences that a start is made from."""
         pieces = drawn_pieces(self._all, self._weight)
         if pieces is None:
             pieces = Pieces(np.cumsum(self._all) - self._all, self._all, np.arange(len(self._all)))
-        chosen, pick = [], dask.delayed(_picked, pure=False)
+        chosen, pick = [], dask.delayed(_select_steps, pure=False)
         begin = 0
         for some in self._parts:
             end = begin + int(some.lengths.sum())
             here = pieces.chosen(np.flatnonzero((pieces.begins >= begin) & (pieces.begins < end)))
             if len(here.sizes):
-                chosen.append(some.part.asked(pick, here.rows - begin, some.inputs))
+                chosen.append(some.part.submit(pick, here.rows - begin, some.inputs))
             begin = end
         tables, inputs = zip(*dask.compute(*chosen), strict=True)
         known = None if inputs[0] is None else np.concatenate(inputs)
         weight = self._weight[pieces.sequences]
         weights = None if (weight == 1).all() else weight
-        return self._estimator._sequences(below_each_other(tables), pieces.sizes, weights, False, known)
+        return self._prepare().sequences(below_each_other(tables), pieces.sizes, weights, known)
 
 
 class _Holding(NamedTuple):
@@ -123,11 +121,11 @@ class _Holding(NamedTuple):
     weight: np.ndarray
     inputs: Any
 
-    def asked(self, task: Any, *args: Any) -> Any:
-        return self.part.asked(task, *args, self.lengths, self.weight, self.inputs)
+    def submit(self, task: Any, *args: Any) -> Any:
+        return self.part.submit(task, *args, self.lengths, self.weight, self.inputs)
 
 
-class _Seen(NamedTuple):
+class _Summary(NamedTuple):
     """What a first look tells: rows of each block, columns that are missing, rows with the highest entries."""
 
     rows: tuple[int, ...]
@@ -135,10 +133,10 @@ class _Seen(NamedTuple):
     extremes: Any
 
 
-class _ToStartFrom:
+class _LazySequences:
     """Sequences that are fetched when a start looks at their rows; `in_part` says whether they are some of more."""
 
-    def __init__(self, seen: _Seen, fetch: Any, in_part: bool):
+    def __init__(self, seen: _Summary, fetch: Any, in_part: bool):
         self.absent: Any = seen.absent
         self.extremes = np.asarray(seen.extremes, dtype=np.float64)
         self.in_part = in_part
@@ -161,7 +159,7 @@ def _cut(data: Any, lengths: Any) -> Any:
     return data if sizes == data.chunks[0] else data.rechunk({0: sizes})
 
 
-def _checked(lengths: Any, rows: np.ndarray) -> np.ndarray:
+def _check_blocks(lengths: Any, rows: np.ndarray) -> np.ndarray:
     if lengths is None and (rows > 0).sum() > 1:
         raise ValueError(
             f"lengths is None and X has {len(rows)} blocks: one sequence must be one block, so give the lengths of "
@@ -217,44 +215,44 @@ def _check_inputs(known: int, rows: np.ndarray) -> None:
 # --- on the workers -------------------------------------------------------------------------------------
 
 
-def _looked(table: Any, weight: Any) -> _Seen:
+def _block_summary(table: Any, weight: Any) -> _Summary:
     """Look at one block."""
     if not len(table):
-        return _Seen((0,), None, None)
-    return _highest(_Seen((len(table),), None, table))
+        return _Summary((0,), None, None)
+    return _highest(_Summary((len(table),), None, table))
 
 
-def _both(one: _Seen, other: _Seen) -> _Seen:
+def _merge_summaries(one: _Summary, other: _Summary) -> _Summary:
     some = [seen for seen in (one, other) if seen.extremes is not None]
     rows = one.rows + other.rows
     if len(some) < 2:
         return (some[0] if some else one)._replace(rows=rows)
     widths = [np.shape(seen.extremes)[1] for seen in some]
     if widths[0] != widths[1]:
-        raise ValueError(f"X has blocks of {widths[0]} and of {widths[1]} columns: all must be alike.")
-    found = _highest(_Seen(rows, None, below_each_other(tuple(seen.extremes for seen in some))))
+        raise ValueError(f"X has blocks of {widths[0]} and of {widths[1]} columns: all must have the same columns.")
+    found = _highest(_Summary(rows, None, below_each_other(tuple(seen.extremes for seen in some))))
     return found._replace(absent=one.absent & other.absent)
 
 
-def _highest(seen: _Seen) -> _Seen:
+def _highest(seen: _Summary) -> _Summary:
     """Return of all rows only those with the highest entry of a column, or with the largest total."""
     table = np.asarray(seen.extremes, dtype=np.float64)
     low = np.where(np.isnan(table), -np.inf, table)
     places = np.unique([*low.argmax(axis=0), np.nansum(table, axis=1).argmax()])
-    return _Seen(seen.rows, np.isnan(table).all(axis=0), rows_of(seen.extremes, places))
+    return _Summary(seen.rows, np.isnan(table).all(axis=0), select_rows(seen.extremes, places))
 
 
 def _block_message(
     task: Task, place: int, memory: Any, lengths: np.ndarray, weight: np.ndarray, inputs: Any, table: Any, _: Any
-) -> Found:
+) -> BlockMessage:
     """Return what the sequences of one block say."""
     try:
-        data = task.estimator._sequences(table, lengths, weight, False, None if inputs is None else np.asarray(inputs))
+        data = task.preparation.sequences(table, lengths, weight, None if inputs is None else np.asarray(inputs))
     except ValueError as error:
         raise ValueError(f"In block {place} of X: {error}") from error
     return task.gather(place, [data.batch(task.model)], memory)
 
 
-def _picked(places: np.ndarray, inputs: Any, table: Any, _: Any) -> tuple[Any, np.ndarray | None]:
+def _select_steps(places: np.ndarray, inputs: Any, table: Any, _: Any) -> tuple[Any, np.ndarray | None]:
     """Return some rows and their inputs."""
-    return rows_of(table, places), None if inputs is None else np.asarray(inputs)[places]
+    return select_rows(table, places), None if inputs is None else np.asarray(inputs)[places]

@@ -6,8 +6,10 @@ import numpy as np
 from sklearn.utils import check_array
 
 from kullback.core import Standardization
-from kullback.distributed._parts import counted
-from kullback.estimators._rows import CHUNK
+from kullback.distributed._parts import rows_that_count
+
+#: Rows that are looked at at once.
+CHUNK = 32_768
 
 
 class Survey(NamedTuple):
@@ -37,23 +39,23 @@ class Survey(NamedTuple):
         )
 
     @property
-    def frame(self) -> Standardization:
+    def standardization(self) -> Standardization:
         """Where the data lies."""
         spread = np.sqrt(self.square / np.where(self.seen > 0, self.seen, 1))
         return Standardization(self.mean, np.where(spread > 0, spread, 1.0))
 
     @property
-    def reach(self) -> float:
+    def radius(self) -> float:
         """A bound on how far from its center the data reaches, in units of its scale: the corner of its range."""
-        frame = self.frame
-        with np.errstate(over="ignore", invalid="ignore"):  # a reach that is not finite says that it is too far
-            away = np.maximum(self.high - frame.center, frame.center - self.low) / frame.scale
+        at = self.standardization
+        with np.errstate(over="ignore", invalid="ignore"):  # a radius that is not finite says that it is too far
+            away = np.maximum(self.high - at.center, at.center - self.low) / at.scale
             return float(np.linalg.norm(away))
 
 
-def surveyed(table: Any, weight: Any) -> Survey:
+def survey_block(table: Any, weight: Any) -> Survey:
     """Look at one block."""
-    table, weight = counted(table, weight)
+    table, weight = rows_that_count(table, weight)
     X = check_array(table, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", ensure_min_samples=0)
     if weight is None:
         weight = np.ones(len(X))

@@ -7,23 +7,23 @@ from typing import Any
 
 import dask
 
-#: Results that one task puts together. The tree of 10,000 blocks has 5 levels.
-TOGETHER = 8
+#: Results that one task merges. The tree of 10,000 blocks has 5 levels.
+FAN_IN = 8
 
 
-def shared(value: Any) -> Any:
+def broadcast(value: Any) -> Any:
     """Return a value as one node of a graph, which all tasks of an iteration look at."""
-    return dask.delayed(value, name=f"shared-{uuid.uuid4().hex}", traverse=False)
+    return dask.delayed(value, name=f"broadcast-{uuid.uuid4().hex}", traverse=False)
 
 
-def reduced(results: list[Any], merge: Callable[[Any, Any], Any]) -> Any:
+def tree_reduce(results: list[Any], merge: Callable[[Any, Any], Any]) -> Any:
     """Return the sum of delayed results, always taken in the same order. None is the sum of nothing."""
-    together = dask.delayed(_together, pure=False)
+    combine = dask.delayed(_combined, pure=False)
     while len(results) > 1:
-        results = [together(merge, *results[place : place + TOGETHER]) for place in range(0, len(results), TOGETHER)]
+        results = [combine(merge, *results[place : place + FAN_IN]) for place in range(0, len(results), FAN_IN)]
     return dask.compute(*results)[0]
 
 
-def _together(merge: Callable[[Any, Any], Any], *results: Any) -> Any:
+def _combined(merge: Callable[[Any, Any], Any], *results: Any) -> Any:
     some = [result for result in results if result is not None]
     return functools.reduce(merge, some) if some else None

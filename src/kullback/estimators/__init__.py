@@ -4,17 +4,23 @@ from kullback.estimators._categorical_hmm import CategoricalHMM
 from kullback.estimators._combine import combine
 from kullback.estimators._compound_dirichlet import CompoundDirichlet
 from kullback.estimators._discrete_mixtures import BernoulliMixture, CategoricalMixture, PoissonMixture
+from kullback.estimators._drawn import Pieces, drawn_pieces, drawn_rows, is_long
 from kullback.estimators._factor_estimators import FactorAnalysis, ProbabilisticPCA
 from kullback.estimators._family_hmm import HMM
 from kullback.estimators._family_mixture import Mixture
 from kullback.estimators._file import load_estimator as load
+from kullback.estimators._fit_data import FitData, Learning, Provider, RowData, SequenceData
+from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._gaussian_hmm import GaussianHMM
 from kullback.estimators._gaussian_mixture import GaussianMixture
 from kullback.estimators._gradient_estimator import GradientEstimator
 from kullback.estimators._linear_dynamical_system import LinearDynamicalSystem
 from kullback.estimators._multinomial_hmm import MultinomialHMM
 from kullback.estimators._poisson_hmm import PoissonHMM
+from kullback.estimators._preparation import Columns, Preparation
 from kullback.estimators._relative_entropy import relative_entropy
+from kullback.estimators._rows import Rows
+from kullback.estimators._sequences import Sequences, check_lengths
 
 #: The kinds of estimators that a file can hold.
 SAVED = (
@@ -40,18 +46,33 @@ __all__ = [
     "BernoulliMixture",
     "CategoricalHMM",
     "CategoricalMixture",
+    "Columns",
     "CompoundDirichlet",
     "FactorAnalysis",
+    "FitData",
+    "FitRecord",
     "GaussianHMM",
     "GaussianMixture",
     "GradientEstimator",
+    "Learning",
     "LinearDynamicalSystem",
     "Mixture",
     "MultinomialHMM",
+    "Pieces",
     "PoissonHMM",
     "PoissonMixture",
+    "Preparation",
     "ProbabilisticPCA",
+    "Provider",
+    "RowData",
+    "Rows",
+    "SequenceData",
+    "Sequences",
+    "check_lengths",
     "combine",
+    "drawn_pieces",
+    "drawn_rows",
+    "is_long",
     "load",
     "relative_entropy",
 ]

@@ -10,6 +10,8 @@ from sklearn.utils import check_random_state
 
 from kullback import learning
 from kullback.core import Batch
+from kullback.estimators._fit_record import FitRecord
+from kullback.estimators._model_estimator import ModelEstimator
 from kullback.geometry import relative_entropy
 from kullback.models import Mixture, agreeing, reduce, spread_out, unite
 from kullback.runtime import computing, jit
@@ -58,15 +60,16 @@ def combine(
     """
     fitted = list(fitted)
     _check_alike(fitted, n_components)
-    estimators = hasattr(fitted[0], "to_model")
-    if weights is None and estimators:
-        seen = [_seen(estimator, "n_points_seen_") for estimator in fitted]
-        weights = seen if sum(seen) > 0 else None
+    estimators = isinstance(fitted[0], ModelEstimator)
+    records = [FitRecord.of(one) for one in fitted] if estimators else []
+    if weights is None and sum(record.counts[1] for record in records) > 0:
+        weights = [record.counts[1] for record in records]
     with computing():
         models = [model.to_model() if estimators else jax.tree.map(np.asarray, model) for model in fitted]
         _check_same_shapes(models, n_components)
         # models with time speak of sequences as long as those they have seen
-        like = [one._extent() for one in fitted] if hasattr(fitted[0], "_extent") else None
+        extents = [one.extent_seen for one in fitted] if estimators else [None]
+        like = None if extents[0] is None else extents
         chance = [_by_chance(one) for one in fitted] if estimators else None
         found = _combined_model(models, weights, align, n_components, random_state, like, chance)
         nearest = jax.tree.map(np.asarray, found)
@@ -75,28 +78,18 @@ def combine(
     result = clone(fitted[0])
     if n_components is not None:
         result.n_components = n_components
-    result._keep(nearest)
+    result.set_model(nearest)
     for name, value in result._shape_of(nearest).items():
         setattr(result, name, value)
     if hasattr(fitted[0], "feature_names_in_"):
         result.feature_names_in_ = fitted[0].feature_names_in_
-    result.n_points_seen_ = float(sum(_seen(estimator, "n_points_seen_") for estimator in fitted))
-    result.n_batches_seen_ = int(sum(_seen(estimator, "n_batches_seen_") for estimator in fitted))
-    result.converged_ = all(getattr(estimator, "converged_", True) for estimator in fitted)
-    result.n_iter_, result.lower_bound_ = 0, -np.inf
-    if hasattr(fitted[0], "_extent"):
-        result.n_sequences_seen_ = float(sum(_seen(estimator, "n_sequences_seen_") for estimator in fitted))
+    FitRecord.combine(records).write(result)
     return result
-
-
-def _seen(estimator: Any, name: str) -> float:
-    """Return how much an estimator has seen: nothing, if its attributes_ were set by hand or come from a model."""
-    return getattr(estimator, name, 0)
 
 
 def _by_chance(estimator: Any) -> float:
     """Return how far, in nats, a fit may be from the truth for no other reason than the number of its points."""
-    points = _seen(estimator, "n_points_seen_")
+    _, points = FitRecord.of(estimator).counts
     return _BY_CHANCE * estimator._n_parameters() / points if points > 0 else 0.0
 
 

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from kullback import models
 from kullback.estimators._columns import check_rows
 from kullback.estimators._estimator import Estimator
+from kullback.estimators._fit_data import RowData
 from kullback.estimators._model_estimator import check_kind
-from kullback.estimators._rows import Rows
 from kullback.estimators.constraints import Interval
 
 
@@ -85,9 +85,9 @@ class CompoundDirichlet(Estimator):
         check_kind(model, models.CompoundDirichlet, cls)
         return {"trials": model.trials}
 
-    def _start(self, rows: Rows, random: np.random.RandomState) -> models.CompoundDirichlet:
+    def _start(self, data: RowData, random: np.random.RandomState) -> models.CompoundDirichlet:
         """Begin with the average proportions, and as much concentration as there are columns."""
-        total = sum(np.nan_to_num(values).sum(axis=0) for _, values, _ in rows.chunks())
+        total = sum(np.nan_to_num(values).sum(axis=0) for _, values, _ in data.to_start_from.chunks())
         share = (total + 0.5) / np.sum(total + 0.5)
         return models.CompoundDirichlet(share * len(share), self.trials)
 

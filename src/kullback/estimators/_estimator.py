@@ -1,17 +1,17 @@
 """Estimators of tables of independent rows that learn by EM: in batch, online or from a stream."""
 
 import abc
-import functools
-import importlib
 import math
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from kullback.core import Batch
+from kullback.estimators._fit_data import RowData, provider_of
+from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._online import moved
 from kullback.estimators._rows import Rows
@@ -30,14 +30,14 @@ UNCONVERGED = (  # scikit-learn's words
 class Estimator(TableEstimator):
     """A model of independent rows of a table, learned by EM. A subclass says how it starts."""
 
-    #: Whether a start needs sums over all rows, and not some of the rows.
-    _starts_from_all: ClassVar[bool] = False
-
     # --- what a subclass says ---------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def _start(self, rows: Rows, random: np.random.RandomState) -> Any:
+    def _start(self, data: RowData, random: np.random.RandomState) -> Any:
         """Return the model to begin with."""
+
+    def _note_highest(self, highest: np.ndarray) -> None:
+        """Take note of the highest entry of each column, of rows that a start has not seen: categories go so far."""
 
     # --- learning ---------------------------------------------------------------------------------------
 
@@ -62,21 +62,14 @@ class Estimator(TableEstimator):
         """
         self._validate_params()
         goes_on, random = self._goes_on, check_random_state(self.random_state)
-        data: Any
-        if type(X).__module__.partition(".")[0] == "dask":
-            # a room above this one, which is there where Dask is
-            data = importlib.import_module("kullback.distributed").DaskRows(self, X, sample_weight, not goes_on)
-            begun, spares = functools.partial(data.start_model, random), NO_SPARES
-        else:
-            data = self._rows(X, sample_weight, first=not goes_on, least=2)
-            begun, spares = functools.partial(self._begun, data, random), Spares(data.X)
+        data = self._fit_data(X, sample_weight, not goes_on)
         prior = getattr(self, "_prior", None)
-        if prior is not None:  # it has an entry for each component
-            spares = NO_SPARES
-        before = self._last_bound() if goes_on else -np.inf
+        # a prior has an entry for each component
+        spares = Spares(data.X) if isinstance(data, Rows) and prior is None else NO_SPARES
+        before = FitRecord.of(self).last_bound if goes_on else -np.inf
 
         def start(restart: int) -> Any:
-            model = self.to_model() if goes_on else begun()
+            model = self.to_model() if goes_on else self._begin(data, random)
             self._check_sound(model, 0.0)  # one that has collapsed already is refused
             return model
 
@@ -101,23 +94,35 @@ class Estimator(TableEstimator):
         The parameters are those of `fit`. A call that raises leaves the estimator as it was.
         """
         self._validate_once()
-        first = not hasattr(self, "n_batches_seen_")
+        record = FitRecord.of(self)
+        first = record.n_batches_seen is None
         rows = self._rows(X, sample_weight, first, least=2 if first else 0)
-        step, points = (0, 0.0) if first else (self.n_batches_seen_, self.n_points_seen_)
         if len(rows) == 0:
             return self
-        rate = self._rate_at(step, points, rows.mass)
-        model = self._begun(rows, check_random_state(self.random_state)) if first else self._current_model()
+        rate = self._rate_at(*record.counts, rows.mass)
+        model = self._begin(rows, check_random_state(self.random_state)) if first else self._current_model()
         # a prior is what was seen before the stream: it enters once
         model, log_likelihood = moved(model, rows, rate, getattr(self, "_prior", None) if first else None)
         self._keep_step(model, log_likelihood, rows.mass)
         return self
 
-    def _begun(self, rows: Rows, random: np.random.RandomState) -> Any:
+    def _fit_data(self, X: Any, sample_weight: Any, first: bool) -> RowData:
+        """Return the rows of a fit: of a table that is here, or where a collection has them."""
+        provider = provider_of(X)
+        if provider is None:
+            return self._rows(X, sample_weight, first, least=2)
+        return provider.rows(X, sample_weight, self._learning(self._learn_columns), first)
+
+    def _learn_columns(self, X: Any, sample_weight: Any, highest: np.ndarray) -> Rows:
+        """Learn the columns from rows of a collection, of which others may have higher entries."""
+        rows = self._rows(X, sample_weight, first=True, least=2)
+        self._note_highest(highest)
+        return rows
+
+    def _begin(self, data: RowData, random: np.random.RandomState) -> Any:
         """Return the model to begin with; of a long table some rows are enough."""
-        some = rows if self._starts_from_all else rows.drawn()
-        model = self._start(some, random)
-        return model if some is rows else with_support(model)
+        model = self._start(data, random)
+        return with_support(model) if data.to_start_from.in_part else model
 
     # --- questions --------------------------------------------------------------------------------------
 

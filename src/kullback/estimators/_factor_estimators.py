@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from kullback import models
 from kullback.core import Batch
 from kullback.estimators._estimator import Estimator
+from kullback.estimators._fit_data import RowData
 from kullback.estimators._model_estimator import check_kind
-from kullback.estimators._rows import Rows
 from kullback.estimators.constraints import Interval
 from kullback.learning import adaptive_jit
 from kullback.runtime import computing
@@ -62,19 +62,18 @@ class FactorEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimat
 
     #: The kind of model that it holds.
     _kind: ClassVar[type]
-    _starts_from_all: ClassVar[bool] = True
 
     @abc.abstractmethod
     def _from_moments(self, mean: np.ndarray, covariance: np.ndarray, q: int) -> Any:
         """Return the model to start from."""
 
-    def _start(self, rows: Rows, random: np.random.RandomState) -> Any:
-        n, q = rows.X.shape[1], self.n_components
+    def _start(self, data: RowData, random: np.random.RandomState) -> Any:
+        n, q = self.n_features_in_, self.n_components
         if q is not None and q >= n:
             raise ValueError(
                 f"n_components is {q}: X has {n} feature(s), and there must be fewer factors than features."
             )
-        mean, covariance = _moments(rows)
+        mean, covariance = data.moments()
         if q is None:  # as many as leave something for the noise
             q = max(int(np.linalg.matrix_rank(covariance, hermitian=True)) - 1, 1)
         return jax.tree.map(np.asarray, self._from_moments(mean, covariance, q))
@@ -254,16 +253,3 @@ class FactorAnalysis(FactorEstimator):
 @adaptive_jit
 def _factors(model: Any, batch: Batch) -> Any:
     return model.posterior(batch).mean
-
-
-def _moments(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and covariance of the rows, chunk by chunk; missing entries count as the mean of their column."""
-    n = rows.X.shape[1]
-    mass, total, square = 0.0, np.zeros(n), np.zeros((n, n))
-    pivot = rows.filled(np.arange(min(len(rows), 1000))).mean(axis=0)
-    for here, values, weight in rows.chunks():
-        away = (rows.filled(np.arange(here.start, here.stop)) if rows.missing else values) - pivot
-        w = np.ones(len(away)) if weight is None else weight
-        mass, total, square = mass + w.sum(), total + w @ away, square + (away * w[:, None]).T @ away
-    mean = total / mass
-    return pivot + mean, square / mass - np.outer(mean, mean)

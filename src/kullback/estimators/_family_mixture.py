@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 
+from kullback.core import MOST_CATEGORIES
 from kullback.estimators._columns import (
     Shape,
     attribute_names,
@@ -116,6 +117,19 @@ class FamilyMixture(MixtureEstimator):
         if shape.trials != self.n_trials_:
             raise ValueError(f"X has rows with a total of {shape.trials}: the fit has {self.n_trials_}.")
         return X
+
+    def _note_highest(self, highest: np.ndarray) -> None:
+        if self._known_categories is not None:
+            return
+        known = np.asarray(self.n_categories_)
+        many = (known > 0) & (highest >= MOST_CATEGORIES)
+        if many.any():
+            raise ValueError(
+                f"Column {np.argmax(many)} of X holds {highest[np.argmax(many)]:.6g}: categories are 0, 1, 2, … and "
+                f"not more than {MOST_CATEGORIES:,}; number them so, or use another family."
+            )
+        seen = np.where(np.isfinite(highest), highest, 0).astype(np.int64) + 1
+        self.n_categories_ = np.where(known > 0, np.maximum(known, seen), known)
 
 
 class Mixture(FamilyMixture):

@@ -8,6 +8,7 @@ import equinox as eqx
 import numpy as np
 from sklearn.utils import check_array
 
+from kullback.estimators._fit_data import RowData
 from kullback.estimators._mixture_estimator import (
     MIXTURE_CONSTRAINTS,
     MixtureEstimator,
@@ -229,10 +230,10 @@ class GaussianMixture(MixtureEstimator):
                 return DiagonalGaussian(means, variances)
         return SphericalGaussian(means, variances.mean(axis=1))
 
-    def _start(self, rows: Rows, random: np.random.RandomState) -> Mixture:
-        weights, means, covariances = self._given(rows.X.shape[1])
+    def _start(self, data: RowData, random: np.random.RandomState) -> Mixture:
+        weights, means, covariances = self._given(self.n_features_in_)
         if weights is None or means is None or covariances is None:
-            start = super()._start(rows, random)
+            start = super()._start(data, random)
             found = start.components.covariance if self._matrices else start.components.variance
             if self._tied:
                 found = np.tensordot(start.weights, found, axes=1)

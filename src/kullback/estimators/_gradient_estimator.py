@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kullback.core import Batch, Model
+from kullback.estimators._fit_data import provider_of
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._progress import Progress
 from kullback.estimators._rows import Rows
@@ -117,7 +118,7 @@ class GradientEstimator(TableEstimator):
 
         """
         self._validate_params()
-        if type(X).__module__.partition(".")[0] == "dask":
+        if provider_of(X) is not None:
             raise ValueError("X is a Dask collection: go through its blocks with fit_stream, or pass an array.")
         goes_on = self._goes_on
         rows = self._rows(X, sample_weight, first=not goes_on, least=2)
@@ -298,7 +299,7 @@ class GradientEstimator(TableEstimator):
         count = len(rows)
         held = min(max(round(self.validation_fraction * count), 1), count - 1) if self.validation_fraction else 0
         order = np.random.default_rng(self.seed_).permutation(count)
-        return _some(rows, np.sort(order[held:])), _some(rows, np.sort(order[:held]))
+        return rows.take(np.sort(order[held:])), rows.take(np.sort(order[:held]))
 
     def _batch(self, rows: Rows, places: np.ndarray) -> Batch:
         """Return some rows as a batch of the type in which the network computes."""
@@ -347,10 +348,6 @@ class _EpochMeans:
             self._means.append(self._total / self._mass)
             self._progress.step(self._means[-1])
             self._total, self._mass = 0.0, 0.0
-
-
-def _some(rows: Rows, places: np.ndarray) -> Rows:
-    return Rows(rows.X[places], None if rows.weight is None else rows.weight[places], rows.point_variance)
 
 
 @adaptive_jit

@@ -219,6 +219,9 @@ class LinearDynamicalSystem(LinearDynamicalQuestions):
     def _prior(self, model: Model) -> None:
         """Return nothing: there is none."""
 
+    def _held(self, model: Model) -> None:
+        """Return nothing: what is fixed is a field of the model."""
+
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         return X
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kullback.core import Batch
 from kullback.estimators._estimator import Estimator
+from kullback.estimators._fit_data import RowData
 from kullback.estimators._rows import Rows
 from kullback.estimators._start import Labels, started
 from kullback.estimators.constraints import Interval, StrOptions
@@ -51,12 +52,10 @@ class MixtureEstimator(Estimator):
     def _softness(self) -> float:
         """How much of each row all components share at the start: some families must not start at their boundary."""
 
-    def _start(self, rows: Rows, random: np.random.RandomState) -> Mixture:
-        k = self.n_components
-        blank = self._blank_mixture(rows)
-        return started(
-            blank, rows, Labels(rows, self._seen_by_kmeans(rows), k, self.init_params, self._softness, random)
-        )
+    def _start(self, data: RowData, random: np.random.RandomState) -> Mixture:
+        rows, k = data.to_start_from, self.n_components
+        labels = Labels(rows, self._seen_by_kmeans(rows), k, self.init_params, self._softness, random)
+        return started(self._blank_mixture(rows), rows, labels)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, and return the most probable component of each row."""

@@ -1,35 +1,32 @@
 """Estimators that hold a model as attributes_, whatever their data is: validated, kept, saved and loaded."""
 
 import abc
+import copy
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from kullback.core import Extent
 from kullback.estimators._file import load_estimator, save_estimator
+from kullback.estimators._fit_data import FitData, Learning
+from kullback.estimators._fit_record import FitRecord
+from kullback.estimators._preparation import Columns, Preparation
 from kullback.estimators._progress import Progress
 from kullback.estimators._sound import Collapse, check_sound
 from kullback.estimators._spares import NO_SPARES, Spares
 from kullback.estimators._watch import Nobody, Watch
 from kullback.estimators.constraints import validate_parameter_constraints
-from kullback.learning import CONVERGED, EM, LIMIT, Data, Place, Rule, StepInfo, begin, decaying_rate, extend_curve, fit
+from kullback.learning import CONVERGED, EM, LIMIT, Data, Place, Rule, StepInfo, begin, decaying_rate, fit
 from kullback.runtime import as_numpy, computing, users_settings
 
 #: Why a fit ended: a component would have collapsed in the next iteration, or someone asked for an end.
 COLLAPSED_NEXT, STOPPED = "collapsed next", "stopped"
-
-
-class FitData(Data, Protocol):
-    """Data of a fit, whose size is known."""
-
-    @property
-    def mass(self) -> float:
-        """The weight of all rows."""
 
 
 class Fitted(NamedTuple):
@@ -73,7 +70,7 @@ def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
     return safely
 
 
-class ModelEstimator(BaseEstimator):
+class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
     """An estimator whose attributes_ hold a model. It knows nothing of what its data looks like.
 
     Attributes_ are NumPy arrays and the only state: the model is built from them for every computation, so they can be
@@ -121,12 +118,16 @@ class ModelEstimator(BaseEstimator):
     def _width(self) -> float:
         """The variance of a data point."""
 
+    @abc.abstractmethod
+    def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
+        """Check what the entries of X mean, beyond being numbers, and return them as numbers."""
+
     # --- learning ---------------------------------------------------------------------------------------
 
     @property
     def _goes_on(self) -> bool:
         """Whether `fit` begins where the last one has ended."""
-        return getattr(self, "warm_start", False) and (hasattr(self, "converged_") or hasattr(self, "n_batches_seen_"))
+        return getattr(self, "warm_start", False) and FitRecord.of(self).has_fit
 
     def _fit_restarts(
         self,
@@ -137,6 +138,7 @@ class ModelEstimator(BaseEstimator):
         steps: int,
         restarts: int,
         spares: Spares = NO_SPARES,
+        sequences: float | None = None,
     ) -> Fitted:
         """Keep the best of some runs of batch EM, each from `start(number)`, of at most so many steps.
 
@@ -160,17 +162,10 @@ class ModelEstimator(BaseEstimator):
                     break
         assert best is not None
         self._keep(best.model)
-        self.converged_, self.n_iter_ = best.converged, len(best.history)
-        self.lower_bound_ = best.history[-1] if best.history else -np.inf
-        self.lower_bounds_ = best.history
-        self.n_points_seen_, self.n_batches_seen_ = data.mass, 1
-        self.__dict__.pop("learning_curve_", None)  # that of a stream before
+        steps_made, reached = len(best.history), best.history[-1] if best.history else -np.inf
+        record = FitRecord(best.converged, steps_made, reached, best.history, data.mass, 1, sequences)
+        record.write(self)
         return best
-
-    def _last_bound(self) -> float:
-        """Return what the last fit has reached; the bound of a batch that came after it is not one to compare with."""
-        bound, bounds = getattr(self, "lower_bound_", -np.inf), list(getattr(self, "lower_bounds_", []))
-        return bound if bounds[-1:] == [bound] else -np.inf
 
     def _fit_once(
         self,
@@ -204,18 +199,12 @@ class ModelEstimator(BaseEstimator):
             place, reason = fit(learner, place, data, rule, record=record, guard=guard, callback=callback)
         return Fitted(spares.removed(place.model), history, reason)
 
-    def _keep_step(self, model: Any, log_likelihood: float, points: float) -> None:
+    def _keep_step(self, model: Any, log_likelihood: float, points: float, sequences: float | None = None) -> None:
         """Hold the model that a step of online EM has made from so many points."""
         self._check_sound(model, log_likelihood)
-        seen = getattr(self, "n_points_seen_", 0.0) + points
-        if not np.isfinite(seen):
-            raise ValueError("sample_weight is so large that all weights seen have no finite sum: divide it.")
+        record = FitRecord.of(self).add_step(log_likelihood, points, sequences)
         self._keep(model)
-        self.lower_bound_ = log_likelihood
-        self.n_points_seen_ = seen
-        self.n_batches_seen_ = getattr(self, "n_batches_seen_", 0) + 1
-        curve = getattr(self, "learning_curve_", np.zeros((0, 3)))
-        self.learning_curve_ = extend_curve(curve, self.n_points_seen_, log_likelihood, points)
+        record.write(self)
 
     def _rate_at(self, step: int, points: float, mass: float) -> float:
         """Return the weight of a batch of some mass that comes after `step` others with so many points.
@@ -246,9 +235,18 @@ class ModelEstimator(BaseEstimator):
         new._keep(jax.tree.map(np.asarray, model))
         for name, value in new._shape_of(model).items():
             setattr(new, name, value)
-        new.n_points_seen_, new.n_batches_seen_ = 0.0, 0
-        new.converged_, new.n_iter_, new.lower_bound_ = True, 0, -np.inf
+        FitRecord(True, 0, -np.inf, None, 0.0, 0).write(new)
         return new
+
+    def set_model(self, model: Any) -> Self:
+        """Hold a model of the same shape as attributes_; what was counted stays. `to_model` is its inverse."""
+        self._keep(model)
+        return self
+
+    @property
+    def extent_seen(self) -> Extent | None:
+        """How long the sequences of the fit are, on average; None where rows are independent."""
+        return None
 
     def save(self, path: str | Path) -> None:
         """Write the fitted estimator to a file that runs no code when it is read. A crash leaves no half file."""
@@ -264,6 +262,17 @@ class ModelEstimator(BaseEstimator):
         return loaded
 
     # --- inside -----------------------------------------------------------------------------------------
+
+    def _learning(self, learn: Callable[[Any, Any, Any], Any]) -> Learning:
+        """Return what data that lies elsewhere asks of this estimator."""
+        return Learning(learn, self._preparation)
+
+    def _preparation(self) -> Preparation:
+        """Return what makes data of further tables, as things stand: the check goes with a copy of the estimator."""
+        names = vars(self).get("feature_names_in_")
+        columns = Columns(type(self).__name__, self.n_features_in_, None if names is None else tuple(names))
+        check = functools.partial(copy.copy(self)._check_values, first=False)
+        return Preparation(columns, check, float(self._width))
 
     def _check_sound(self, model: Any, log_likelihood: float) -> None:
         check_sound(model, log_likelihood, self._width)

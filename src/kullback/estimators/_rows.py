@@ -34,11 +34,13 @@ class Rows:
     """A table X with weights. Entries that are NaN are missing.
 
     It never copies the whole table: chunks become 64-bit batches one at a time. `point_variance` is the variance of a
-    point.
+    point; `in_part` says that these are some rows of more.
     """
 
-    def __init__(self, X: np.ndarray, weight: np.ndarray | None = None, point_variance: float = 0.0):
-        self.X, self.weight, self.point_variance = X, weight, float(point_variance)
+    def __init__(
+        self, X: np.ndarray, weight: np.ndarray | None = None, point_variance: float = 0.0, in_part: bool = False
+    ):
+        self.X, self.weight, self.point_variance, self.in_part = X, weight, float(point_variance), in_part
         self._only: Batch | None = None
         # most tables lack nothing: their sum says so without a table of answers
         with np.errstate(over="ignore", invalid="ignore"):
@@ -73,12 +75,8 @@ class Rows:
         """Yield the places of padded batches, and the batches."""
         for here, values, weight in self.chunks():
             values, weight = padded(values, weight)
-            yield (
-                here,
-                Batch(
-                    values, weight, self.point_variance, ~np.isnan(values) if self.missing else None, standardization
-                ),
-            )
+            observed = ~np.isnan(values) if self.missing else None
+            yield here, Batch(values, weight, self.point_variance, observed, standardization)
 
     @functools.cached_property
     def standardization(self) -> tuple[Standardization, float]:
@@ -108,11 +106,8 @@ class Rows:
             return None
         with np.errstate(over="ignore", invalid="ignore"):  # members may be far away: then features do not pay
             standardization, radius = self.standardization
-            return (
-                standardization
-                if np.isfinite(radius) and members.feature_kernel_is_accurate(standardization, radius)
-                else None
-            )
+            accurate = np.isfinite(radius) and members.feature_kernel_is_accurate(standardization, radius)
+            return standardization if accurate else None
 
     # --- as the loop asks for it ------------------------------------------------------------------------
 
@@ -138,12 +133,28 @@ class Rows:
         X = np.asarray(self.X if rows is None else self.X[rows], dtype=np.float64)
         return np.where(np.isnan(X), self._means, X) if self.missing else X
 
-    def drawn(self) -> "Rows":
-        """Return what a start looks at: all rows, or some of them."""
+    @functools.cached_property
+    def to_start_from(self) -> "Rows":
+        """What a start looks at: all rows, or some of them."""
         places = drawn_rows(len(self))
-        if places is None:
-            return self
-        return Rows(self.X[places], None if self.weight is None else self.weight[places], self.point_variance)
+        return self if places is None else self.take(places, in_part=True)
+
+    def take(self, places: np.ndarray, in_part: bool = False) -> "Rows":
+        """Return some of the rows."""
+        weight = None if self.weight is None else self.weight[places]
+        return Rows(self.X[places], weight, self.point_variance, in_part)
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and covariance, chunk by chunk; missing entries count as the mean of their column."""
+        n = self.X.shape[1]
+        mass, total, square = 0.0, np.zeros(n), np.zeros((n, n))
+        pivot = self.filled(np.arange(min(len(self), 1000))).mean(axis=0)
+        for here, values, weight in self.chunks():
+            away = (self.filled(np.arange(here.start, here.stop)) if self.missing else values) - pivot
+            w = np.ones(len(away)) if weight is None else weight
+            mass, total, square = mass + w.sum(), total + w @ away, square + (away * w[:, None]).T @ away
+        mean = total / mass
+        return pivot + mean, square / mass - np.outer(mean, mean)
 
     @functools.cached_property
     def _means(self) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Estimators of sequences: fit in batch, or from a series that never ends; score, filter, sample."""
 
 import abc
-import importlib
+import functools
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Self
@@ -13,10 +13,13 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kullback.core import Extent
+from kullback.estimators._fit_data import SequenceData, provider_of
+from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_nothing
+from kullback.estimators._preparation import TABLES, prepare_sequences
 from kullback.estimators._progress import Progress
-from kullback.estimators._sequences import Sequences, check_lengths
-from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE_OF_STATE, check_scale, check_total
+from kullback.estimators._sequences import Sequences
+from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE_OF_STATE, check_scale
 from kullback.estimators._stream import check_stream
 from kullback.learning import AT_ONCE, EM, OnlineEM, Rule, step
 from kullback.runtime import as_numpy, computing
@@ -26,11 +29,6 @@ _HORIZON = 4096
 #: Rows that a step towards a series needs. A state that was not expected has next to no inertia, and would jump to the
 #: one row that has come; over some rows each state is expected about as often as it comes.
 _ENOUGH = 50
-#: What a stream forgets before it begins anew. Parameters stay: a start may be told to keep them.
-_TOLD = (
-    *("n_points_seen_", "n_sequences_seen_", "n_batches_seen_", "n_features_in_", "feature_names_in_"),
-    *("converged_", "n_iter_", "lower_bound_", "lower_bounds_", "learning_curve_"),
-)
 
 
 class SequenceEstimator(ModelEstimator):
@@ -47,10 +45,6 @@ class SequenceEstimator(ModelEstimator):
     @abc.abstractmethod
     def _start(self, data: Sequences, turn: int, random: np.random.RandomState) -> Any:
         """Return the model to begin with, for the first time (turn 0) or again."""
-
-    @abc.abstractmethod
-    def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
-        """Check what the entries of X mean, beyond being numbers, and return them as numbers."""
 
     @abc.abstractmethod
     def _check_some(self, data: Any) -> None:
@@ -80,7 +74,7 @@ class SequenceEstimator(ModelEstimator):
 
     # --- learning ---------------------------------------------------------------------------------------
 
-    def _fit_sequences(self, data: Any) -> Fitted:
+    def _fit_sequences(self, data: SequenceData) -> Fitted:
         """Keep the best of some runs of batch EM, on sequences that are here or on blocks of a cluster."""
         if len(data) == 0:
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required by a fit.")
@@ -98,21 +92,20 @@ class SequenceEstimator(ModelEstimator):
         def rule(history: list[float]) -> Rule:
             return self._rule(history, data.mass)
 
-        best = self._fit_restarts(data, start, learner, rule, self._steps, self.n_init)
+        best = self._fit_restarts(data, start, learner, rule, self._steps, self.n_init, sequences=data.begun)
         if best.collapsed:
             warnings.warn(ENDED_BEFORE_COLLAPSE_OF_STATE, ConvergenceWarning, stacklevel=4)  # the line that calls `fit`
         self._forget_series()
-        self.n_sequences_seen_ = data.begun
         return best
 
     def _partial_fit(self, data: Sequences, carry: Any, continues: bool) -> None:
         """Make one step of online EM towards rows of which the first may go on from the carry."""
-        first = not hasattr(self, "n_batches_seen_")
+        record = FitRecord.of(self)
+        first = record.n_batches_seen is None
         if data.mass > 0:
             if first:
                 self._check_some(data)
-            number, points = (0, 0.0) if first else (self.n_batches_seen_, self.n_points_seen_)
-            rate = self._rate_at(number, points, data.mass)
+            rate = self._rate_at(*record.counts, data.mass)
             with computing():
                 if first:
                     model = as_numpy(self._start(data, 0, check_random_state(self.random_state)))
@@ -124,8 +117,7 @@ class SequenceEstimator(ModelEstimator):
                 found = step(OnlineEM(np.asarray(rate), prior), model, None, carry, (batch,), AT_ONCE)
                 model, carry = jax.tree.map(np.array, (found.model, found.memory))
                 value = float(found.info.value) if found.info.finite else np.nan
-            self._keep_step(model, value, data.mass)
-            self.n_sequences_seen_ = getattr(self, "n_sequences_seen_", 0.0) + data.begun
+            self._keep_step(model, value, data.mass, data.begun)
         self._forget_series()
         if continues:
             self._wait(data, carry)
@@ -220,7 +212,8 @@ class SequenceEstimator(ModelEstimator):
         check_stream(batches, passes)
         before = dict(vars(self))
         self._forget_series()
-        for name in _TOLD:
+        FitRecord().write(self)  # parameters stay: a start may be told to keep them
+        for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         try:
             with Progress(self.verbose, None) as progress:
@@ -280,68 +273,33 @@ class SequenceEstimator(ModelEstimator):
     # --- inside -----------------------------------------------------------------------------------------
 
     def _all_sequences(self, X: Any, lengths: Any, sample_weight: Any, inputs: Any = None) -> Any:
-        """Return the sequences of a fit: those of tables are here, those of Dask collections stay where they are."""
-        if type(X).__module__.partition(".")[0] == "dask":
-            # a room above this one, which is there where Dask is
-            blocks = importlib.import_module("kullback.distributed").DaskSequences
-            return blocks(self, X, lengths, sample_weight, inputs)
-        return self._sequences(X, lengths, sample_weight, True, inputs)
+        """Return the sequences of a fit: of a table that is here, or where a collection has them."""
+        provider = provider_of(X)
+        if provider is None:
+            return self._sequences(X, lengths, sample_weight, True, inputs)
+        return provider.sequences(X, lengths, sample_weight, inputs, self._learning(self._learn_columns))
+
+    def _learn_columns(self, X: Any, sample_weight: Any, highest: Any) -> Sequences:
+        """Learn the columns from rows of a collection, among which are those with the highest entries."""
+        return self._sequences(X, None, None, True)
 
     def _sequences(self, X: Any, lengths: Any, sample_weight: Any, first: bool, inputs: Any = None) -> Sequences:
         if getattr(X, "ndim", 2) == 1 or (isinstance(X, (list, tuple)) and len(X) and np.ndim(X[0]) == 0):
             X = np.asarray(X).reshape(-1, 1)  # a series of single numbers
-        allowed: dict[str, Any] = {
-            "dtype": [np.float64, np.float32],
-            "ensure_all_finite": "allow-nan",
-            "ensure_min_samples": 0,
-        }
         if first or hasattr(self, "n_features_in_"):
-            table = validate_data(self, X, reset=first, **allowed)
+            table = validate_data(self, X, reset=first, **TABLES, ensure_min_samples=0)
         else:  # attributes_ that were set by hand come without the number of columns
-            table = check_array(X, estimator=self, **allowed)
-        lengths = check_lengths(lengths, len(table))
-        weight = _weights(sample_weight, lengths)
-        begins = np.zeros(len(table), bool)
-        if len(table):
-            begins[np.cumsum(lengths) - lengths] = True
-        known = None if inputs is None else _inputs(inputs, len(table))
-        if weight is not None and not weight.all():  # a sequence that never counts is no sequence
-            kept = weight > 0
-            table, begins, weight = table[kept], begins[kept], weight[kept]
-            known = None if known is None else known[kept]
-        values = self._check_values(table, first)
+            table = check_array(X, estimator=self, **TABLES, ensure_min_samples=0)
+        check = functools.partial(self._check_values, first=first)
+        data = prepare_sequences(table, lengths, sample_weight, inputs, check, self._width)
         if first:
-            check_scale(values)
-        return Sequences(values, begins, weight, known, None, self._width)
+            check_scale(data.X)
+        return data
 
-    def _extent(self) -> Extent:
-        """Return the extent of a sequence of the length that the fit has seen, each row with an equal part of 1."""
-        seen = getattr(self, "n_points_seen_", 0.0) / max(getattr(self, "n_sequences_seen_", 1.0), 1.0)
-        length = int(np.clip(round(seen), 2, _HORIZON))
+    @property
+    def extent_seen(self) -> Extent:
+        """The extent of a sequence of the average length that the fit has seen, each row with an equal part of 1."""
+        record = FitRecord.of(self)
+        sequences = 1.0 if record.n_sequences_seen is None else max(record.n_sequences_seen, 1.0)
+        length = int(np.clip(round((record.n_points_seen or 0.0) / sequences), 2, _HORIZON))
         return Extent.of_lengths(length, 1 / length)
-
-
-def _weights(sample_weight: Any, lengths: np.ndarray) -> np.ndarray | None:
-    """Return the weight of each row: that of its sequence."""
-    if sample_weight is None:
-        return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != lengths.shape:
-        raise ValueError(
-            f"sample_weight has shape {weight.shape}: there are {len(lengths)} sequences, and each has one weight."
-        )
-    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
-        raise ValueError("sample_weight must be finite, not negative, and not all zero.")
-    each = np.repeat(weight, lengths)
-    check_total(each)
-    return each
-
-
-def _inputs(inputs: Any, rows: int) -> np.ndarray:
-    table = np.asarray(inputs, dtype=np.float64)
-    table = table.reshape(-1, 1) if table.ndim == 1 else table
-    if table.ndim != 2 or len(table) != rows:
-        raise ValueError(f"inputs has shape {np.shape(inputs)}: X has {rows} rows, and each needs its inputs.")
-    if not np.isfinite(table).all():
-        raise ValueError("inputs has entries that are not finite: they must be known at every step.")
-    return table

@@ -1,6 +1,7 @@
 """Estimators of tables of independent rows, however they learn: what they take, streams, draws and imputation."""
 
 import abc
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
@@ -13,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kullback.core import Batch
 from kullback.estimators._count import checked_count
 from kullback.estimators._model_estimator import ModelEstimator
+from kullback.estimators._preparation import TABLES, prepare_rows
 from kullback.estimators._progress import Progress
 from kullback.estimators._rows import Rows
-from kullback.estimators._sound import check_scale, check_total
+from kullback.estimators._sound import check_scale
 from kullback.estimators._spares import Spares
 from kullback.estimators._stream import check_stream, enough_to_start
-from kullback.estimators.constraints import check_sample_weight
 from kullback.learning import adaptive_jit
 from kullback.runtime import computing, filter_jit
 
@@ -31,10 +32,6 @@ class TableEstimator(DensityMixin, ModelEstimator):
     @abc.abstractmethod
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows of X once more. The first call starts from them."""
-
-    @abc.abstractmethod
-    def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
-        """Check what the entries of X mean, beyond being numbers, and return them as numbers."""
 
     @property
     @abc.abstractmethod
@@ -114,26 +111,11 @@ class TableEstimator(DensityMixin, ModelEstimator):
     def _rows(self, X: Any, sample_weight: Any, first: bool, least: int) -> Rows:
         table = X
         if first or not self._plainly_good(X):
-            table = validate_data(
-                self,
-                X,
-                reset=first,
-                dtype=[np.float64, np.float32],
-                ensure_all_finite="allow-nan",
-                ensure_min_samples=least,
-            )
-        weight = None
-        if sample_weight is not None and len(table) > 0:
-            weight = check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
-            if not weight.any():
-                raise ValueError("sample_weight is all zero: there is nothing to learn from.")
-            check_total(weight)
-            if not weight.all():  # a row that never counts is no row: nothing starts from it
-                table, weight = table[weight > 0], weight[weight > 0]
-        values = self._check_values(table, first)
+            table = validate_data(self, X, reset=first, **TABLES, ensure_min_samples=least)
+        rows = prepare_rows(table, sample_weight, functools.partial(self._check_values, first=first), self._width)
         if first:
-            check_scale(values)
-        return Rows(values, weight, self._width)
+            check_scale(rows.X)
+        return rows
 
     def _plainly_good(self, X: Any) -> bool:
         """Whether X needs no further look: an array of finite 64-bit numbers with the columns of the fit."""
