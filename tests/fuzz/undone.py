@@ -42,7 +42,11 @@ UNDONE: dict[str, list[tuple[str, str, str]]] = {
     ],
     "categories are limited": [("estimators/_columns.py", "    if largest >= most:", "    if False:")],
     "points are ranked by sorting": [
-        ("search/_ranking.py", _RANKED, "    return jnp.sum(keys[None] < keys[:, None], axis=1).astype(jnp.int32)"),
+        (
+            "search/methods/_ranking.py",
+            _RANKED,
+            "    return jnp.sum(keys[None] < keys[:, None], axis=1).astype(jnp.int32)",
+        ),
     ],
     "attributes of model files are validated": [("estimators/_file.py", "check_attribute(name, value)", "pass")],
     "parameters of model files are validated": [

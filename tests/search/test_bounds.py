@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import Bounds
 
 from kullback import minimize
-from kullback.search._bounds import checked_box
+from kullback.search._bounds import check_box
 
 ONES = np.ones(4)
 
@@ -16,18 +16,18 @@ ONES = np.ones(4)
     ids=["one pair", "pairs", "scipy"],
 )
 def test_every_point_is_folded_inside_and_points_inside_come_back(bounds):
-    box = checked_box(bounds, 0.2 * ONES)
+    box = check_box(bounds, 0.2 * ONES)
     rng = np.random.default_rng(0)
     far = rng.normal(0, 50, (200, 4))
     inside = box.fold(far)
-    assert box.holds(inside).all()
+    assert box.contains(inside).all()
     np.testing.assert_allclose(box.fold(box.unfold(inside)), inside, atol=1e-9)
     corners = np.clip(np.where(rng.random((20, 4)) < 0.5, -1e9, 1e9), box.lower, box.upper)
     np.testing.assert_allclose(box.fold(box.unfold(corners)), corners, rtol=1e-12)
 
 
 def test_folding_is_smooth_and_leaves_the_middle_alone():
-    box = checked_box((0, 1), 5.0 * np.ones(1))
+    box = check_box((0, 1), 5.0 * np.ones(1))
     y = np.linspace(-3, 4, 700_001)[:, None]
     x = box.fold(y)
     slope = np.diff(x, axis=0) / 1e-5
@@ -37,7 +37,7 @@ def test_folding_is_smooth_and_leaves_the_middle_alone():
 
 
 def test_no_bound_at_all_is_none():
-    assert checked_box([(None, None), (-np.inf, np.inf)], np.ones(2)) is None
+    assert check_box([(None, None), (-np.inf, np.inf)], np.ones(2)) is None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 from kullback import minimize
 from kullback.search import _integers
-from kullback.search._integers import Stretch, checked_integers, least_spread, no_stretch
+from kullback.search._integers import Stretch, check_integers, least_spread
 
 GOAL = np.array([3.0, -7.0, 12.0, 0.3, -0.7, 0.1])
 WEIGHTS = np.logspace(0, 3, 6)
@@ -53,16 +53,16 @@ def test_a_stretch_keeps_the_mean_and_the_least_spread():
     mean, spread = np.array([2.0, 5.0]), np.array([1e-6, 1e-6])
     whole = np.array([True, False])
     first = Stretch(np.array([1.0, 0.0]), np.array([2.0, 1.0]))
-    later = first.kept_alive(mean, spread, whole, 6)
-    np.testing.assert_allclose(later.applied(mean), first.applied(mean))
+    later = first.widen(mean, spread, whole, 6)
+    np.testing.assert_allclose(later.apply(mean), first.apply(mean))
     np.testing.assert_allclose(later.factor * spread, [least_spread(2, 6), 1e-6])
-    assert no_stretch(2).kept_alive(mean, np.ones(2), whole, 6).factor.tolist() == [1, 1]
+    assert Stretch.identity(2).widen(mean, np.ones(2), whole, 6).factor.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("integers", [[0.5], [6], [True], [[0]], "a"])
 def test_bad_integers_get_one_sentence(integers):
     with pytest.raises(ValueError, match="integers is"):
-        checked_integers(integers, 3)
+        check_integers(integers, 3)
 
 
 def test_no_whole_number_between_the_bounds():

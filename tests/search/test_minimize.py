@@ -10,7 +10,7 @@ from scipy.optimize import OptimizeResult
 
 from kullback import minimize
 from kullback.search import CMA, METHODS, NaturalGradient
-from kullback.search._auto import chosen_method
+from kullback.search._registry import choose_method
 from tiers import slow_among
 
 
@@ -86,15 +86,15 @@ def test_one_dimension():
 
 def test_classes_and_searches_as_methods():
     mean, scale = np.zeros(3), np.ones(3)
-    assert isinstance(chosen_method("auto", mean, scale, None, None), CMA)
-    assert chosen_method("auto", np.zeros(1000), np.ones(1000), None, None).dimension == 1000
-    assert not isinstance(chosen_method("auto", np.zeros(1000), np.ones(1000), None, None), CMA)
-    sparse = chosen_method("auto", mean, scale, None, [(0, 1)])
+    assert isinstance(choose_method("auto", mean, scale, None, None), CMA)
+    assert choose_method("auto", np.zeros(1000), np.ones(1000), None, None).dimension == 1000
+    assert not isinstance(choose_method("auto", np.zeros(1000), np.ones(1000), None, None), CMA)
+    sparse = choose_method("auto", mean, scale, None, [(0, 1)])
     assert isinstance(sparse, NaturalGradient)
     assert sparse.interactions == ((0, 1),)
-    assert chosen_method(CMA, mean, scale, 11, None).population == 11
+    assert choose_method(CMA, mean, scale, 11, None).population == 11
     given = NaturalGradient([5.0, 5.0, 5.0], population=33, utility="values")
-    taken = chosen_method(given, mean, scale, None, None)
+    taken = choose_method(given, mean, scale, None, None)
     assert (taken.population, taken.utility) == (33, "values")
     np.testing.assert_array_equal(taken.mean, mean)
     assert dataclasses.asdict(taken).keys() == dataclasses.asdict(given).keys()

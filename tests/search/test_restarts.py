@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kullback import minimize, minimize_binary
-from kullback.search._restarts import Run, checked_restarts, doubled, next_plan
+from kullback.search._restarts import Run, check_restarts, double_population, next_plan
 from tiers import slow
 
 
@@ -80,14 +80,14 @@ def test_runs_begin_at_different_points_of_a_closed_box():
 @pytest.mark.parametrize("restarts", ["more", -1, 1.5, [1]])
 def test_bad_restarts_get_one_sentence(restarts):
     with pytest.raises(ValueError, match="restarts is"):
-        checked_restarts(restarts)
+        check_restarts(restarts)
 
 
 def test_populations_double_up_to_a_bound():
     plan = next_plan("ipop", 6, 2, [run(6, True, 100)] * 40, np.random.default_rng(0))
     assert plan.population == 6 * 2**11 <= 2**14
-    assert doubled(38, 40, 100_000) * 100_000 <= 2**23 < 2 * doubled(38, 40, 100_000) * 100_000
-    assert doubled(50_000, 40, 3) == 50_000  # what was asked for
+    assert double_population(38, 40, 100_000) * 100_000 <= 2**23 < 2 * double_population(38, 40, 100_000) * 100_000
+    assert double_population(50_000, 40, 3) == 50_000  # what was asked for
 
 
 @pytest.mark.slow

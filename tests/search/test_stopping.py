@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kullback import minimize
-from kullback.search._stopping import SENTENCES, Look, run_over
+from kullback.search._stopping import SENTENCES, StoppingView, run_over
 
 
 def sphere(x):
@@ -15,7 +15,7 @@ def look(best, values=None, level=0, spread=1e-3, condition=10.0, median=None):
     """A run of 8 points in 4 dimensions."""
     values = np.sort(best[-1] + np.arange(8.0) if values is None else np.asarray(values, dtype=float))
     median = [one + 1 for one in best] if median is None else median
-    return Look(list(best), list(median), values, level, np.ones(4), np.full(4, spread), condition)
+    return StoppingView(list(best), list(median), values, level, np.ones(4), np.full(4, spread), condition)
 
 
 def rule(seen, tolerance=1e-11, whole=None):

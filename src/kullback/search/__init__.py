@@ -1,21 +1,25 @@
 """Stochastic relaxation: minimizing a black box by moving a distribution."""
 
-from kullback.search._auto import METHODS
-from kullback.search._binary import minimize_binary
-from kullback.search._binary_independent import IndependentSpins
-from kullback.search._binary_markov import MarkovSpins
-from kullback.search._cma import CMA
-from kullback.search._cross_entropy import CrossEntropy
-from kullback.search._exponential import Exponential
-from kullback.search._limited_memory import LimitedMemoryCMA
-from kullback.search._markov_field import MarkovField
-from kullback.search._method import Method
 from kullback.search._minimize import minimize
-from kullback.search._natural_gradient import NaturalGradient
+from kullback.search._minimize_binary import minimize_binary
+from kullback.search._registry import METHODS
+from kullback.search.methods._cma import CMA
+from kullback.search.methods._cross_entropy import CrossEntropy
+from kullback.search.methods._limited_memory import LimitedMemoryCMA
+from kullback.search.methods._method import Method
+from kullback.search.methods._natural_gradient import NaturalGradient
+from kullback.search.methods._xnes import XNES
+from kullback.search.spins._independent import IndependentSpins
+from kullback.search.spins._markov import MarkovSpins
+from kullback.search.spins._markov_field import MarkovField
+
+# an earlier name, which keeps working
+Exponential = XNES
 
 __all__ = [
     "CMA",
     "METHODS",
+    "XNES",
     "CrossEntropy",
     "Exponential",
     "IndependentSpins",

@@ -44,7 +44,7 @@ class Box(NamedTuple):
             high = upper + edge - 2 * np.sqrt(edge * np.maximum(upper - points, 0))
         return np.where(points < lower + edge, low, np.where(points > upper - edge, high, points))
 
-    def holds(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Say of each point whether it is inside."""
         return np.all((points >= self.lower) & (points <= self.upper), axis=-1)
 
@@ -54,7 +54,7 @@ class Box(NamedTuple):
         return bool(np.isfinite(self.lower).all() and np.isfinite(self.upper).all())
 
 
-def checked_box(bounds: Any, scale: Vector) -> Box | None:
+def check_box(bounds: Any, scale: Vector) -> Box | None:
     """Return the box for coordinates that are searched at these scales, None if nothing is bounded; raise where bounds
     are bad.
     """

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from kullback.storage import atomic_write, has_format, pack_tensors
 
 FORMAT = "kullback-search"
+#: Methods that had another name when a run was written.
+RENAMED = {"Exponential": "XNES"}
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -35,6 +37,20 @@ def read_run(path: Path) -> tuple[dict[str, Any], Arrays]:
     if not has_format(FORMAT, metadata, header):
         raise ValueError(f"{path} is not a saved run: it has no header of a search.")
     return header, arrays
+
+
+def check_same_settings(path: Path, header: dict[str, Any], settings: dict[str, Any], door: str) -> None:
+    """Raise unless a run was begun by a call of `door` with these settings."""
+    theirs = header.get("settings")
+    if not isinstance(theirs, dict):
+        raise ValueError(f"{path} is not a saved run: it does not say which.")
+    for name, value in settings.items():
+        found = theirs.get(name)
+        if isinstance(found, str) and name == "method":
+            method, bracket, options = found.partition("(")
+            found = RENAMED.get(method, method) + bracket + options
+        if found != value:
+            raise ValueError(f"{path} holds a run with another {name}: call {door} as that run was called.")
 
 
 def check_arrays(path: Path, arrays: Arrays, expected: dict[str, tuple[tuple[int | None, ...], str]]) -> None:

@@ -1,4 +1,4 @@
-"""The compiled part of a run: in 64 bits, and compiled in a hurry, as restarts have populations of many sizes."""
+"""The compiled part of a run: in 64 bits, and compiled quickly, as restarts have populations of many sizes."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -8,75 +8,55 @@ import numpy as np
 from jaxtyping import Array
 from numpy.typing import NDArray
 
-from kullback.families import DiagonalGaussian, Gaussian
 from kullback.runtime import computing, jit, quick_jit
-from kullback.search._integers import Stretch
-from kullback.search._method import Method
+from kullback.search._search import Moments, Search
 
-#: So many numbers in a matrix and a population are few: little is won by what XLA could do in ten times as long.
-FEW = 10_000
+Leaves = tuple[Any, ...]
 
 
-class Turn(NamedTuple):
-    """A search between two populations: its state, what it asks for, and what its distribution is."""
+class Generation(NamedTuple):
+    """A search between two populations: the arrays of its state, its next points, and the moments it has."""
 
-    leaves: tuple[Any, ...]
+    leaves: Leaves
     points: NDArray[np.float64]
     mean: NDArray[np.float64]
     spread: NDArray[np.float64]
     condition: float
 
 
-def begun(search: Method, seed: int, run: int, attempt: int = 0) -> Turn:
-    """Return the first turn of a run; each attempt at it has draws of its own."""
+def start(search: Search, seed: int, run: int, attempt: int = 0) -> Generation:
+    """Return the first generation of a run; each attempt at it has draws of its own."""
     parts = (seed & 0xFFFFFFFF, seed >> 32, run + (attempt << 24))
+    return _generation(_start, search, *(np.uint32(part) for part in parts))
+
+
+def advance(
+    search: Search, generation: Generation, points: NDArray[np.float64], values: NDArray[np.float64]
+) -> Generation:
+    """Tell the values of points, and return the next generation."""
+    return _generation(_advance, search, generation.leaves, points, values)
+
+
+def distribution_of(search: Search, leaves: Leaves) -> Any:
+    """Return the distribution, with NumPy arrays."""
     with computing():
-        return _turn(_compiled(_begin, search)(search, *(np.uint32(part) for part in parts)))
+        return jax.tree.map(np.asarray, _compiled(_distribution, search)(search, leaves))
 
 
-def advanced(search: Method, turn: Turn, points: NDArray[np.float64], values: NDArray[np.float64]) -> Turn:
-    """Tell the values of points, and return the next turn."""
+def state_shapes(search: Search) -> list[tuple[tuple[int, ...], Any]]:
+    """Return the shapes and dtypes of the arrays of a state."""
     with computing():
-        return _turn(_compiled(_advance, search)(search, turn.leaves, points, values))
-
-
-def distribution_of(search: Method, leaves: tuple[Any, ...], stretch: Stretch) -> Any:
-    """Return the distribution of stretched points, with NumPy arrays."""
-    with computing():
-        found = jax.tree.map(np.asarray, _compiled(_distribution, search)(search, leaves))
-    if np.all(stretch.factor == 1):
-        return found
-    mean, factor = stretch.applied(found.mean), stretch.factor
-    if isinstance(found, Gaussian):
-        return Gaussian(mean, found.covariance * factor[:, None] * factor)
-    return DiagonalGaussian(mean, np.square(factor) * found.variance)
-
-
-def turn_shapes(search: Method) -> list[tuple[tuple[int, ...], Any]]:
-    """Return the shapes and dtypes of what a turn keeps of the state of a search."""
-    with computing():
-        leaves = jax.eval_shape(lambda: _packed(search.init(jax.random.key(0))))
+        leaves = jax.eval_shape(lambda: pack_state(search.init(jax.random.key(0))))
         return [(leaf.shape, leaf.dtype) for leaf in leaves]
 
 
-def _turn(out: tuple[tuple[Array, ...], Array, Array, Array, Array]) -> Turn:
-    leaves, points, mean, spread, condition = out
-    return Turn(tuple(leaves), np.asarray(points), np.asarray(mean), np.asarray(spread), float(condition))
-
-
-def _asked(search: Method, state: Any) -> tuple[tuple[Array, ...], Array, Array, Array, Array]:
-    points, state = search.ask(state)
-    # of the distribution only the mean is computed
-    distribution: Any = search.distribution(state)
-    return _packed(state), points, distribution.mean, search.spread(state), search.condition(state)
-
-
-def _packed(state: Any) -> tuple[Array, ...]:
+def pack_state(state: Any) -> Leaves:
     """Return the arrays of a state, keys as numbers."""
     return tuple(jax.random.key_data(leaf) if _is_key(leaf) else leaf for leaf in jax.tree.leaves(state))
 
 
-def _unpacked(search: Method, leaves: tuple[Array, ...]) -> Any:
+def unpack_state(search: Search, leaves: Leaves) -> Any:
+    """Return the state of a search from its arrays."""
     like = jax.eval_shape(search.init, jax.random.key(0))
     flat, tree = jax.tree.flatten(like)
     state = [jax.random.wrap_key_data(leaf) if _is_key(was) else leaf for leaf, was in zip(leaves, flat, strict=True)]
@@ -87,25 +67,36 @@ def _is_key(leaf: Any) -> bool:
     return bool(jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key))
 
 
-def _begin(search: Method, low: Array, high: Array, run: Array) -> Any:
+def _generation(function: Callable[..., Any], search: Search, *arguments: Any) -> Generation:
+    with computing():
+        leaves, points, moments = _compiled(function, search)(search, *arguments)
+        mean, spread, condition = (np.asarray(moment) for moment in moments)
+        return Generation(tuple(leaves), np.asarray(points), mean, spread, float(condition))
+
+
+def _ask(search: Search, state: Any) -> tuple[Leaves, Array, Moments]:
+    points, state = search.ask(state)
+    return pack_state(state), points, search.moments(state)
+
+
+def _start(search: Search, low: Array, high: Array, run: Array) -> Any:
     key = jax.random.key(0)
     for part in (low, high, run):
         key = jax.random.fold_in(key, part)
-    return _asked(search, search.init(key))
+    return _ask(search, search.init(key))
 
 
-def _advance(search: Method, leaves: tuple[Array, ...], points: Array, values: Array) -> Any:
-    return _asked(search, search.tell(_unpacked(search, leaves), points, values))
+def _advance(search: Search, leaves: Leaves, points: Array, values: Array) -> Any:
+    return _ask(search, search.tell(unpack_state(search, leaves), points, values))
 
 
-def _distribution(search: Method, leaves: tuple[Array, ...]) -> Any:
-    return search.distribution(_unpacked(search, leaves))
+def _distribution(search: Search, leaves: Leaves) -> Any:
+    return search.distribution(unpack_state(search, leaves))
 
 
-_QUICK = {function: quick_jit(function) for function in (_begin, _advance, _distribution)}
-_WELL = {function: jit(function) for function in _QUICK}
+_QUICK = {function: quick_jit(function) for function in (_start, _advance, _distribution)}
+_THOROUGH = {function: jit(function) for function in _QUICK}
 
 
-def _compiled(function: Callable[..., Any], search: Method) -> Callable[..., Any]:
-    few = search.dimension * (search.dimension + search.population) <= FEW
-    return (_QUICK if few else _WELL)[function]
+def _compiled(function: Callable[..., Any], search: Search) -> Callable[..., Any]:
+    return (_QUICK if search.compiles_quickly else _THOROUGH)[function]

@@ -1,13 +1,15 @@
 """Coordinates that are whole numbers: f sees them rounded, and they stay alive."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from kullback.families import DiagonalGaussian, Gaussian
 
-def checked_integers(integers: Any, n: int) -> NDArray[np.bool_]:
+
+def check_integers(integers: Any, n: int) -> NDArray[np.bool_]:
     """Return which of n coordinates are whole numbers, from their places or from a mask; raise where they are bad."""
     mask = np.zeros(n, dtype=bool)
     if integers is None:
@@ -44,19 +46,28 @@ class Stretch(NamedTuple):
     center: NDArray[np.float64]
     factor: NDArray[np.float64]
 
-    def applied(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    @classmethod
+    def identity(cls, n: int) -> Self:
+        """Return y = u."""
+        return cls(np.zeros(n), np.ones(n))
+
+    def apply(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return y of u."""
         return self.center + self.factor * points
 
-    def kept_alive(
+    def distribution(self, p: Any) -> Any:
+        """Return the distribution of y, for a Gaussian p of u."""
+        if np.all(self.factor == 1):
+            return p
+        mean, factor = self.apply(p.mean), self.factor
+        if isinstance(p, Gaussian):
+            return Gaussian(mean, p.covariance * factor[:, None] * factor)
+        return DiagonalGaussian(mean, np.square(factor) * p.variance)
+
+    def widen(
         self, mean: NDArray[np.float64], spread: NDArray[np.float64], whole: NDArray[np.bool_], population: int
     ) -> "Stretch":
         """Return the stretch for the next population: the mean of y stays where it is."""
         least = least_spread(len(mean), population)
         factor = np.where(whole, np.maximum(self.factor, least / spread), self.factor)
         return Stretch(self.center + (self.factor - factor) * mean, factor)
-
-
-def no_stretch(n: int) -> Stretch:
-    """Return y = u."""
-    return Stretch(np.zeros(n), np.ones(n))

@@ -1,247 +1,178 @@
 """The loop of a minimization: populations, runs, and what is told to people and files on the way."""
 
+import abc
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult
 from tqdm.auto import tqdm
 
-from kullback.search._checkpoint import read_run, write_run
-from kullback.search._engine import advanced, begun, distribution_of
-from kullback.search._ledger import RULES, Ledger, restored
-from kullback.search._noise import again, next_repeats, rank_change
+from kullback.search._engine import Generation, start
+from kullback.search._integers import Stretch
 from kullback.search._objective import Objective
-from kullback.search._restarts import WIDEST, Plan, next_plan
-from kullback.search._result import called_off, disputed, made_result
+from kullback.search._restarts import RestartPlan, Run
+from kullback.search._result import correct_value, make_result
+from kullback.search._run_state import RunState
+from kullback.search._search import Search
 from kullback.search._settings import Settings
-from kullback.search._stopping import run_over
-from kullback.storage import sentence
 
 #: Seconds between two checkpoints.
 PAUSE = 10.0
-#: How often the mean is evaluated at the end of a run with a noisy f, at least.
-FINAL = 10
+
+
+class Domain(abc.ABC):
+    """Where points lie: how runs begin there, how points are evaluated, when a run is over, and how it is saved."""
+
+    settings: Settings
+    objective: Objective
+    x0: NDArray[np.float64]  # the result where no point has a value
+    counts_empty_runs: ClassVar[bool]  # whether a last run without a population is one of the result's
+
+    @abc.abstractmethod
+    def next_plan(self, runs: list[Run]) -> RestartPlan:
+        """Return how the next run begins, from the runs before."""
+
+    @abc.abstractmethod
+    def search(self, plan: RestartPlan, run: int) -> Search:
+        """Return the search of a run."""
+
+    @abc.abstractmethod
+    def cost(self, state: RunState) -> int:
+        """Return how many evaluations the next population takes."""
+
+    @abc.abstractmethod
+    def evaluate(self, state: RunState) -> str | None:
+        """Evaluate a population, record it, and return the rule that ends the run, None if it goes on."""
+
+    @abc.abstractmethod
+    def distribution(self, state: RunState) -> Any:
+        """Return the distribution of a result."""
+
+    @abc.abstractmethod
+    def load(self, path: Path) -> RunState | None:
+        """Read a file, if it is to be read; return the state to go on from, None to begin."""
+
+    @abc.abstractmethod
+    def save(self, path: Path, state: RunState) -> None:
+        """Write what is needed to go on."""
+
+    def tell(self, state: RunState) -> None:  # noqa: B027, not every domain has to
+        """Move the search of a run that goes on, if `evaluate` has not."""
+
+    def settle(self, state: RunState) -> None:  # noqa: B027
+        """Look once more at the best point of a run that ends."""
+
+    def wider_plan(self, plan: RestartPlan) -> RestartPlan | None:
+        """Return a wider start for a run that has found no value, None if there is none."""
+        return None
+
+    def best(self, state: RunState) -> tuple[NDArray[np.float64], float]:
+        """Return the best point so far, and its value."""
+        return state.x, state.value
+
+    def is_exhausted(self) -> bool:
+        """Say whether there is no other point."""
+        return False
 
 
 class Loop:
-    """Asks f, tells the search, and keeps a ledger, until a rule says stop."""
+    """Evaluates f, tells the search, and keeps count, until a rule says stop."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        objective: Objective,
-        callback: Callable[[OptimizeResult], Any] | None,
-        checkpoint: Path | None,
-        verbose: bool,
-    ):
-        self._settings, self._objective, self._callback, self._path = settings, objective, callback, checkpoint
-        self._verbose = verbose
-        self._ledger = Ledger(x=settings.x0)
+    def __init__(self, domain: Domain):
+        self._domain, self._settings = domain, domain.settings
+        path = self._settings.checkpoint
+        found = domain.load(path) if path is not None and path.exists() else None
+        self._state = found or RunState(domain.x0, *self._begin([]), Stretch.identity(len(domain.x0)))
 
-    def run(self, resume: bool) -> OptimizeResult:
+    def run(self) -> OptimizeResult:
         """Go on until a rule says stop, and return what was found."""
-        if self._path is not None and self._path.exists():
-            self._read(self._path, resume)
-        if self._ledger.turn is None:
-            self._begin()
-        written, before = time.monotonic(), len(self._ledger.history)
-        bar = tqdm(total=self._settings.budget, unit=" evaluations", disable=not self._verbose)
-        with bar:
+        domain, state, settings = self._domain, self._state, self._settings
+        written, before = time.monotonic(), len(state.history)
+        with tqdm(total=settings.budget, unit=" evaluations", disable=not settings.verbose) as bar:
             try:
-                while not self._over():
+                while not self._is_over():
                     self._generation()
-                    bar.set_description(f"run {len(self._ledger.runs) + 1}", refresh=False)
-                    bar.set_postfix_str(f"best {self._best()[1]:.6g}", refresh=False)
-                    bar.update(self._ledger.evaluations - bar.n)
-                    if self._path is not None and time.monotonic() - written > PAUSE:
-                        self._write()
+                    bar.set_description(f"run {len(state.runs) + 1}", refresh=False)
+                    bar.set_postfix_str(f"best {domain.best(state)[1]:.6g}", refresh=False)
+                    bar.update(state.evaluations - bar.n)
+                    if time.monotonic() - written > PAUSE:
+                        self._save()
                         written = time.monotonic()
-                if len(self._ledger.history) > before:
-                    self._settle()
+                if len(state.history) > before:
+                    domain.settle(state)
             finally:
                 # also when f or a person has interrupted: the file has the last whole population
-                if self._ledger.history:
-                    self._write()
-        result = self._result()
-        if len(self._ledger.history) == before or self._settings.noisy:
+                self._save()
+        runs = [*state.runs, *([state.current(state.stopped)] if state.best or domain.counts_empty_runs else [])]
+        failure = domain.objective.last_failure
+        result = make_result(state, runs, settings.target, domain.distribution(state), failure)
+        if len(state.history) == before or settings.noisy:
             return result
-        alone = self._objective.another_value(result.x, result.fun, self._settings.tolerance)
-        return result if alone is None else disputed(result, alone)
+        alone = domain.objective.another_value(result.x, result.fun, settings.tolerance)
+        return result if alone is None else correct_value(result, alone)
 
-    def _over(self) -> bool:
+    def _is_over(self) -> bool:
         """Say whether a rule has stopped it all; the budget must have room for a population."""
-        ledger, settings = self._ledger, self._settings
-        if not ledger.stopped:
-            if ledger.value == -np.inf:
-                ledger.stopped = "unbounded"
-            elif ledger.value <= settings.target:
-                ledger.stopped = "target"
-            elif ledger.evaluations + self._cost() > settings.budget:
-                ledger.stopped = "budget"
-        return bool(ledger.stopped)
-
-    def _cost(self) -> int:
-        """Return how many evaluations the next population takes."""
-        ledger, settings = self._ledger, self._settings
-        m = ledger.plan.population
-        if not settings.noisy:
-            return m + len(self._first_guesses())
-        return (m + len(self._first_guesses())) * int(ledger.repeats) + again(m) * int(ledger.repeats) + FINAL
-
-    def _first_guesses(self) -> NDArray[np.float64]:
-        settings = self._settings
-        if settings.guesses is None or self._ledger.history:
-            return np.empty((0, len(settings.x0)))
-        return settings.guesses
-
-    def _begin(self) -> None:
-        """Begin the next run."""
-        ledger, settings = self._ledger, self._settings
-        number = len(ledger.runs)
-        rng = np.random.default_rng([settings.seed, number, 1])
-        plan = next_plan(settings.restarts, settings.search.population, len(settings.x0), ledger.runs, rng)
-        search = settings.search_of(plan, number)
-        ledger.begin(plan, search, begun(search, settings.seed, number))
+        state, settings = self._state, self._settings
+        if not state.stopped:
+            if state.value == -np.inf:
+                state.stopped = "unbounded"
+            elif state.value <= settings.target:
+                state.stopped = "target"
+            elif self._domain.is_exhausted():
+                state.stopped = "exhausted"
+            elif state.evaluations + self._domain.cost(state) > settings.budget:
+                state.stopped = "budget"
+        return bool(state.stopped)
 
     def _generation(self) -> None:
         """Evaluate a population, tell the search, and see whether the run is over."""
-        ledger, settings, turn = self._ledger, self._settings, self._ledger.turn
-        assert turn is not None
-        assert ledger.search is not None
-        points = np.concatenate([settings.freed(self._first_guesses()), turn.points])
-        x = settings.seen(ledger.stretch.applied(points))
-        values, repeats = self._values(x)
-        turn = advanced(ledger.search, turn, points, values)
-        ordered = np.sort(np.where(np.isnan(values), np.inf, values))
-        if settings.noisy:
-            if ordered[len(ordered) // 2] <= settings.target:
-                ledger.stopped = "target"
-        elif ordered[0] < ledger.value:
-            place = int(np.nanargmin(values))
-            ledger.find(x[place], float(values[place]))
-        look = ledger.note(turn, ordered, self._objective.evaluations)
-        if settings.whole.any():
-            ledger.stretch = ledger.stretch.kept_alive(turn.mean, turn.spread, settings.whole, len(turn.points))
-        ledger.failed, ledger.repeats = self._objective.failed, repeats
-        away = max(ledger.value - settings.target, 0.0)
-        tolerance = min(settings.tolerance, 0.01 * away)  # values that differ by more may yet reach the target
-        rule = run_over(look, settings.scale * ledger.plan.shrink, settings.whole, tolerance)
-        if ledger.plan.limit and ledger.evaluations - ledger.began >= ledger.plan.limit:
-            rule = rule or "limit"
-        if rule is not None and not ledger.value <= settings.target and not ledger.stopped:
+        state = self._state
+        rule = self._domain.evaluate(state)
+        if rule is not None and not state.value <= self._settings.target and not state.stopped:
             self._end_run(rule)
-        if self._called_off() and not ledger.stopped:
-            ledger.stopped = "callback"
+        if self._callback_stops() and not state.stopped:
+            state.stopped = "callback"
+        if rule is None and not state.stopped:
+            self._domain.tell(state)
 
-    def _values(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Return the values of points, and how often the next ones are to be evaluated."""
-        ledger, m = self._ledger, len(x)
-        if not self._settings.noisy:
-            return self._objective.values(x), 1.0
-        times = int(ledger.repeats)
-        values = self._average(x, times)
-        chosen = again(m)
-        second = self._average(x[:chosen], times)
-        ranks = [np.where(np.isnan(part), np.inf, part) for part in (values, second)]
-        repeats = next_repeats(ledger.repeats, rank_change(*ranks), self._settings.budget / (20 * m))
-        values[:chosen] = (values[:chosen] + second) / 2
-        return values, repeats
-
-    def _average(self, x: NDArray[np.float64], times: int) -> NDArray[np.float64]:
-        values = self._objective.values(np.repeat(x, times, axis=0)).reshape(len(x), times)
-        return np.mean(values, axis=1)
+    def _begin(self, runs: list[Run]) -> tuple[RestartPlan, Search, Generation]:
+        """Return the next run."""
+        plan, number = self._domain.next_plan(runs), len(runs)
+        search = self._domain.search(plan, number)
+        return plan, search, start(search, self._settings.seed, number)
 
     def _end_run(self, rule: str) -> None:
-        ledger, settings = self._ledger, self._settings
-        if rule == "failed" and not ledger.value < np.inf and self._widen():
-            return
-        if len(ledger.runs) >= settings.most_restarts or (rule == "failed" and not ledger.value < np.inf):
-            ledger.stopped = rule
-            return
-        self._settle()
-        ledger.end(rule)
-        self._begin()
+        domain, state, number = self._domain, self._state, len(self._state.runs)
+        blind = rule == "failed" and not state.value < np.inf
+        plan = domain.wider_plan(state.plan) if blind else None
+        if plan is not None:
+            search, attempt = domain.search(plan, number), round(np.log2(plan.shrink))
+            state.widen(plan, search, start(search, self._settings.seed, number, attempt))
+        elif blind or number >= self._settings.most_restarts:
+            state.stopped = rule
+        else:
+            domain.settle(state)
+            state.end(rule)
+            state.begin(*self._begin(state.runs))
 
-    def _widen(self) -> bool:
-        """Begin the run again with steps twice as long, as f has no value so far; say whether they may be as long."""
-        ledger, settings = self._ledger, self._settings
-        plan, number = ledger.plan._replace(shrink=2 * ledger.plan.shrink), len(ledger.runs)
-        if plan.shrink > WIDEST or not np.isfinite(plan.shrink * settings.scale).all():
+    def _callback_stops(self) -> bool:
+        """Show a person how far it is, and say whether that is enough: the answer is True, or StopIteration."""
+        state, callback = self._state, self._settings.callback
+        if callback is None:
             return False
-        search = settings.search_of(plan, number)
-        ledger.widen(plan, search, begun(search, settings.seed, number, round(np.log2(plan.shrink))))
-        return True
-
-    def _settle(self) -> None:
-        """With noise the best value is one that was lucky: take the mean of the distribution, and average there."""
-        ledger, settings = self._ledger, self._settings
-        times = min(max(FINAL, int(ledger.repeats)), settings.budget - ledger.evaluations)
-        if settings.noisy and ledger.turn is not None and times > 0:
-            x = settings.seen(ledger.stretch.applied(ledger.turn.mean[None]))
-            value = float(self._average(x, times)[0])
-            ledger.evaluations, ledger.failed = self._objective.evaluations, self._objective.failed
-            ledger.find(x[0], value)
-
-    def _best(self) -> tuple[NDArray[np.float64], float]:
-        """Return the best so far: with noise, the mean, and the median of the last values."""
-        ledger, settings = self._ledger, self._settings
-        if settings.noisy and ledger.turn is not None and ledger.median:
-            return settings.seen(ledger.stretch.applied(ledger.turn.mean)), ledger.median[-1]
-        return ledger.x, ledger.value
-
-    def _called_off(self) -> bool:
-        if self._callback is None:
-            return False
-        ledger = self._ledger
-        x, value = self._best()
-        return called_off(self._callback, x, value, ledger.evaluations, len(ledger.history), len(ledger.runs))
-
-    def _write(self) -> None:
-        if self._path is not None:
-            header = {"settings": self._settings.fingerprint(), "stopped": self._ledger.stopped}
-            write_run(self._path, header, self._ledger.arrays())
-
-    def _read(self, path: Path, resume: bool) -> None:
-        header, arrays = read_run(path)
-        if not resume:
-            if not header.get("stopped"):
-                raise ValueError(f"{path} holds a run that is not done: pass resume=True to go on, or remove the file.")
-            return
-        mine, theirs = self._settings.fingerprint(), header.get("settings")
-        if not isinstance(theirs, dict):
-            raise ValueError(f"{path} is not a saved run: it does not say which.")
-        for name, value in mine.items():
-            if theirs.get(name) != value:
-                raise ValueError(f"{path} holds a run with another {name}: call minimize as that run was called.")
-        stopped = header.get("stopped")
-        if stopped not in ("", *RULES):
-            raise ValueError(f"{path} is damaged: it was stopped by {sentence(repr(stopped), 60)}, which is no rule.")
-        # what depends on what may change, is asked again
-        again_asked = stopped in ("budget", "target", "callback")
-        self._ledger = restored(path, "" if again_asked else stopped, arrays, self._settings)
-        self._objective.evaluations, self._objective.failed = self._ledger.evaluations, self._ledger.failed
-
-    def _result(self) -> OptimizeResult:
-        ledger, objective = self._ledger, self._objective
-        assert ledger.search is not None
-        assert ledger.turn is not None
-        search, leaves, stretch = ledger.search, ledger.turn.leaves, ledger.stretch
-        if ledger.best_run < len(ledger.runs) and ledger.best_end is not None:
-            search = self._settings.search_of(Plan(*ledger.runs[ledger.best_run][:4]), ledger.best_run)
-            leaves, stretch = ledger.best_end
-        return made_result(
-            x=ledger.x,
-            value=ledger.value,
-            stopped=ledger.stopped,
-            history=ledger.table(),
-            runs=[*ledger.runs, *([ledger.current(ledger.stopped)] if ledger.best else [])],
-            target=self._settings.target,
-            distribution=distribution_of(search, leaves, stretch),
-            evaluations=ledger.evaluations,
-            failed=ledger.failed,
-            reason=objective.last_failure,
+        x, value = self._domain.best(state)
+        seen = OptimizeResult(
+            x=x.copy(), fun=value, nfev=state.evaluations, nit=len(state.history), restarts=len(state.runs)
         )
+        try:
+            return callback(seen) is True
+        except StopIteration:
+            return True
+
+    def _save(self) -> None:
+        if self._settings.checkpoint is not None and self._state.history:
+            self._domain.save(self._settings.checkpoint, self._state)

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from kullback.search._auto import chosen_method
-from kullback.search._bounds import Box, checked_box
-from kullback.search._integers import checked_integers
-from kullback.search._limits import checked_budget, checked_seed, checked_target, is_number
+from kullback.search._bounds import Box, check_box
+from kullback.search._box import BoxDomain
+from kullback.search._integers import check_integers
 from kullback.search._loop import Loop
-from kullback.search._method import Method
 from kullback.search._objective import Objective
-from kullback.search._restarts import checked_restarts
-from kullback.search._settings import Settings
+from kullback.search._registry import choose_method
+from kullback.search._settings import check_settings, is_number
+from kullback.search.methods._method import Method, check_start
 
 
 def minimize(
@@ -81,78 +80,50 @@ def minimize(
     >>> result.stopped, result.x.round(3).tolist()
     ('target', [1.0, 1.0])
     """
-    start = _checked_start(x0)
-    scale = _checked_scale(sigma0, len(start))
-    whole = checked_integers(integers, len(start))
-    box = checked_box(bounds, scale)
+    point = np.atleast_1d(_numbers(x0, "x0", "a point, a number for each coordinate"))
+    widths = _numbers(sigma0, "sigma0", "a number, or one for each coordinate")
+    start, scale = (np.asarray(part) for part in check_start(point, widths, ("x0", "sigma0")))
+    whole = check_integers(integers, len(start))
+    box = check_box(bounds, scale)
     hull = _hull(box, whole, scale)
-    inside = _checked_points(start[None], "x0", box)[0]
-    given = None if guesses is None else _checked_points(guesses, "guesses", box, len(start))
-    search = chosen_method(method, inside if hull is None else hull.unfold(inside), scale, population, interactions)
-    needed = search.population + (0 if given is None else len(given))
-    most_evaluations, small_enough, start_seed = (
-        checked_budget(budget, needed),
-        checked_target(target),
-        checked_seed(seed),
-    )
+    inside = _check_points(start[None], "x0", box)[0]
+    given = None if guesses is None else _check_points(guesses, "guesses", box, len(start))
+    search = choose_method(method, inside if hull is None else hull.unfold(inside), scale, population, interactions)
     if not is_number(tolerance) or tolerance < 0:
         raise ValueError(f"tolerance is {tolerance!r}: it must be 0 or more.")
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback is a {type(callback).__name__}: it must be a function.")
-    if resume and checkpoint is None:
-        raise ValueError("resume=True needs checkpoint: the file to go on from.")
-    if checkpoint is not None and not Path(checkpoint).absolute().parent.is_dir():
-        raise FileNotFoundError(f"{Path(checkpoint).parent} is not a directory: there is no place for the checkpoint.")
-    kind, most = checked_restarts(restarts)
-    settings = Settings(
+    settings = check_settings(
+        search.population + (0 if given is None else len(given)),
+        budget=budget,
+        target=target,
+        seed=seed,
+        restarts=restarts,
+        callback=callback,
+        checkpoint=checkpoint,
+        resume=resume,
+        verbose=verbose,
+    )
+    domain = BoxDomain(
+        settings=settings._replace(tolerance=float(tolerance), noisy=bool(noisy)),
+        objective=Objective(f, vectorized, map),
         x0=inside,
         scale=scale,
         box=box,
         hull=hull,
         whole=whole,
-        search=search,
+        method=search,
         guesses=given,
-        budget=most_evaluations,
-        target=small_enough,
-        seed=start_seed,
-        noisy=bool(noisy),
-        restarts=kind,
-        most_restarts=most,
-        tolerance=float(tolerance),
     )
-    path = None if checkpoint is None else Path(checkpoint)
-    return Loop(settings, Objective(f, vectorized, map), callback, path, verbose).run(resume)
+    return Loop(domain).run()
 
 
-def _checked_start(x0: Any) -> np.ndarray:
+def _numbers(value: Any, name: str, meaning: str) -> np.ndarray:
     try:
-        start = np.atleast_1d(np.array(x0, dtype=float))
+        return np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"x0 is {x0!r}: it must be a point, a number for each coordinate.") from None
-    if start.ndim != 1 or start.size == 0:
-        raise ValueError(f"x0 has shape {start.shape}: it must be one point, a vector with a number per coordinate.")
-    if not np.isfinite(start).all():
-        place = int(np.argmin(np.isfinite(start)))
-        raise ValueError(f"x0[{place}] is {start[place]}: it must be finite.")
-    return start
+        raise ValueError(f"{name} is {value!r}: it must be {meaning}.") from None
 
 
-def _checked_scale(sigma0: Any, n: int) -> np.ndarray:
-    try:
-        scale = np.array(sigma0, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"sigma0 is {sigma0!r}: it must be a number, or one for each coordinate.") from None
-    if scale.shape not in ((), (n,)):
-        raise ValueError(f"sigma0 has shape {scale.shape}: it must be one number, or one for each of {n} coordinates.")
-    scale = np.broadcast_to(scale, n).copy()
-    sound = (scale > 0) & np.isfinite(scale)
-    if not sound.all():
-        place = int(np.argmin(sound))
-        raise ValueError(f"sigma0 is {scale[place]} for coordinate {place}: it must be positive and finite.")
-    return scale
-
-
-def _checked_points(points: Any, name: str, box: Box | None, n: int | None = None) -> np.ndarray:
+def _check_points(points: Any, name: str, box: Box | None, n: int | None = None) -> np.ndarray:
     try:
         found = np.atleast_2d(np.array(points, dtype=float))
     except (TypeError, ValueError):
@@ -161,7 +132,7 @@ def _checked_points(points: Any, name: str, box: Box | None, n: int | None = Non
         raise ValueError(f"{name} has shape {found.shape}: it must have one row per point, of {n} numbers.")
     if not np.isfinite(found).all():
         raise ValueError(f"{name} has entries that are not finite.")
-    if box is not None and not box.holds(found).all():
+    if box is not None and not box.contains(found).all():
         row, place = np.argwhere((found < box.lower) | (found > box.upper))[0]
         which = f"{name}[{place}]" if n is None else f"{name}[{row}][{place}]"
         raise ValueError(
@@ -183,4 +154,4 @@ def _hull(box: Box | None, whole: np.ndarray, scale: np.ndarray) -> Box | None:
             f"bounds has {box.lower[place]:g} and {box.upper[place]:g} for coordinate {place}: "
             f"there is no whole number between them."
         )
-    return checked_box(list(zip(lower, upper, strict=True)), scale)
+    return check_box(list(zip(lower, upper, strict=True)), scale)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 TOLERATED = 0.25
 
 
-def again(population: int) -> int:
+def second_count(population: int) -> int:
     """Return how many points of a population are evaluated a second time."""
     return max(2, population // 5)
 

@@ -51,7 +51,7 @@ class Objective:
         return None if np.isclose(alone, value, rtol=SAME, atol=tolerance) else alone
 
     def _batch(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        answer = _guarded(self._f, points.copy())
+        answer = _try(self._f, points.copy())
         if isinstance(answer, Failure):
             self.last_failure = answer.reason
             return np.full(len(points), np.nan)
@@ -66,9 +66,9 @@ class Objective:
     def _points(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         rows = [row.copy() for row in points]
         if self._map is None:
-            answers: list[Any] = [_guarded(self._f, row) for row in rows]
+            answers: list[Any] = [_try(self._f, row) for row in rows]
         else:
-            answers = gathered(self._map, self._f, rows)
+            answers = map_rows(self._map, self._f, rows)
         return np.array([self._number(answer) for answer in answers])
 
     def _number(self, answer: Any) -> float:
@@ -86,17 +86,17 @@ class Objective:
         return float(value.reshape(()))
 
 
-def gathered(map: Callable[..., Iterable[Any]], f: Callable[..., Any], rows: list[Any]) -> list[Any]:
+def map_rows(map: Callable[..., Iterable[Any]], f: Callable[..., Any], rows: list[Any]) -> list[Any]:
     """Return the answers of f for all rows by a map; where it returns futures, wait for them."""
     answers = [
-        answer.result() if hasattr(answer, "result") else answer for answer in map(functools.partial(_guarded, f), rows)
+        answer.result() if hasattr(answer, "result") else answer for answer in map(functools.partial(_try, f), rows)
     ]
     if len(answers) != len(rows):
         raise ValueError(f"map returned {len(answers)} answers for {len(rows)} points: it must return one for each.")
     return answers
 
 
-def _guarded(f: Callable[..., Any], at: NDArray[np.float64]) -> Any:
+def _try(f: Callable[..., Any], at: NDArray[np.float64]) -> Any:
     """Return f(at), or why there is none: what one worker raises must not end the run."""
     try:
         return f(at)
@@ -111,10 +111,10 @@ def _numbers(answer: Any) -> NDArray[np.float64]:
     except Exception:
         found = np.asarray(None)
     if found.dtype.kind not in "fiub" and found.dtype.name != "bfloat16":
-        raise TypeError(f"f returned {_shown(answer)}: it must return a real number for each point.")
+        raise TypeError(f"f returned {_show(answer)}: it must return a real number for each point.")
     return found.astype(float)
 
 
-def _shown(answer: Any) -> str:
+def _show(answer: Any) -> str:
     text = repr(answer)
     return f"{text if len(text) < 60 else text[:57] + '…'} ({type(answer).__name__})"

@@ -22,7 +22,7 @@ class Run(NamedTuple):
     stopped: str
 
 
-class Plan(NamedTuple):
+class RestartPlan(NamedTuple):
     """The next run: its population, a factor of sigma0, which kind it is, and how many evaluations it may take."""
 
     population: int
@@ -31,7 +31,7 @@ class Plan(NamedTuple):
     limit: int = 0
 
 
-def checked_restarts(restarts: Any) -> tuple[str, float]:
+def check_restarts(restarts: Any) -> tuple[str, float]:
     """Return which restarts, and how many at most; raise where they are bad."""
     if restarts is None or restarts is False:
         return "ipop", 0
@@ -42,11 +42,11 @@ def checked_restarts(restarts: Any) -> tuple[str, float]:
     raise ValueError(f"restarts is {restarts!r}: it must be 'ipop', 'bipop', None, or how many there may be.")
 
 
-def doubled(population: int, times: int, width: int) -> int:
+def double_population(population: int, times: int, width: int) -> int:
     """Return a population that is doubled so many times, or as often as it may: to `MOST_POINTS` points, each of
     `width` numbers, and `MOST_NUMBERS` numbers. One that is larger from the beginning stays as it is.
 
-    >>> doubled(6, 3, 2), doubled(6, 50, 2), doubled(100_000, 3, 2)
+    >>> double_population(6, 3, 2), double_population(6, 50, 2), double_population(100_000, 3, 2)
     (48, 12288, 100000)
     """
     most = min(MOST_POINTS, MOST_NUMBERS // width)
@@ -55,23 +55,23 @@ def doubled(population: int, times: int, width: int) -> int:
     return population
 
 
-def next_plan(kind: str, population: int, width: int, runs: list[Run], rng: np.random.Generator) -> Plan:
+def next_plan(kind: str, population: int, width: int, runs: list[Run], rng: np.random.Generator) -> RestartPlan:
     """Return the plan of the next run, for points of `width` numbers.
 
-    - "ipop": each run has twice the population of the one before, up to a bound (`doubled`). Auger, Hansen, A
+    - "ipop": each run has twice the population of the one before, up to a bound (`double_population`). Auger, Hansen, A
       restart CMA evolution strategy with increasing population size (2005).
     - "bipop": so do the large runs; between them, until they have cost as much, go small ones with a population and a
       step by chance, and at most half the evaluations of the last large one. Hansen, Benchmarking a BI-population
       CMA-ES on the BBOB-2009 function testbed (2009).
     """
-    larger = doubled(population, sum(run.large for run in runs), width)
+    larger = double_population(population, sum(run.large for run in runs), width)
     if kind == "ipop" or not runs:
-        return Plan(larger)
+        return RestartPlan(larger)
     spent = {large: sum(run.evaluations for run in runs[1:] if run.large is large) for large in (False, True)}
     if spent[False] >= spent[True]:
-        return Plan(larger)
+        return RestartPlan(larger)
     last = [run for run in runs if run.large][-1]
     ratio = (last.population / population / 2) ** rng.random() ** 2
     # few different sizes, as each is compiled
     size = int(population * 2 ** (round(2 * np.log2(max(ratio, 1))) / 2))
-    return Plan(size, 10 ** (-2 * rng.random()), False, last.evaluations // 2)
+    return RestartPlan(size, 10 ** (-2 * rng.random()), False, last.evaluations // 2)

@@ -1,71 +1,88 @@
-"""What a minimization was asked to do, after it was checked."""
+"""What both front doors are asked for, checked once: limits, restarts, the seed, and where a run is written."""
 
-import dataclasses
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.optimize import OptimizeResult
 
-from kullback.search._bounds import Box
-from kullback.search._method import Method
-from kullback.search._restarts import Plan
+from kullback.search._restarts import check_restarts
 
 
 class Settings(NamedTuple):
-    """All but f itself. `box` are the bounds; `hull` is the box of the free coordinates, wider where they are whole."""
+    """How long to search, with which restarts, and what is told to people and files on the way."""
 
-    x0: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    box: Box | None
-    hull: Box | None
-    whole: NDArray[np.bool_]
-    search: Method
-    guesses: NDArray[np.float64] | None
     budget: int
     target: float
     seed: int
-    noisy: bool
     restarts: str
     most_restarts: float
-    tolerance: float
+    callback: Callable[[OptimizeResult], Any] | None
+    checkpoint: Path | None
+    resume: bool
+    verbose: bool
+    tolerance: float = 0.0
+    noisy: bool = False
 
-    def seen(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what f sees of free points: folded into the bounds, and rounded where they are whole."""
-        x = points if self.hull is None else self.hull.fold(points)
-        if self.whole.any():
-            x = np.where(self.whole, np.rint(x), x)
-            if self.box is not None:
-                x = np.clip(x, np.where(self.whole, np.ceil(self.box.lower), self.box.lower), self.box.upper)
-                x = np.where(self.whole, np.minimum(x, np.floor(self.box.upper)), x)
-        return x
 
-    def freed(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return free points that f sees as these."""
-        return points if self.hull is None else self.hull.unfold(points)
+def check_settings(
+    population: int,
+    *,
+    budget: Any,
+    target: Any,
+    seed: Any,
+    restarts: Any,
+    callback: Any,
+    checkpoint: Any,
+    resume: Any,
+    verbose: Any,
+) -> Settings:
+    """Return the settings of a search whose first population takes so many evaluations; raise where they are bad."""
+    limits = _check_budget(budget, population), _check_target(target), _check_seed(seed), *check_restarts(restarts)
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback is a {type(callback).__name__}: it must be a function.")
+    if resume and checkpoint is None:
+        raise ValueError("resume=True needs checkpoint: the file to go on from.")
+    path = None if checkpoint is None else Path(checkpoint)
+    if path is not None and not path.absolute().parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is not a directory: there is no place for the checkpoint.")
+    return Settings(*limits, callback, path, bool(resume), bool(verbose))
 
-    def search_of(self, plan: Plan, run: int) -> Method:
-        """Return the search of a run: the first begins at x0, others around it, or anywhere in a box that is closed."""
-        start, rng = self.x0, np.random.default_rng([self.seed, run])
-        if run and self.box is not None and self.box.closed:
-            start = rng.uniform(self.box.lower, self.box.upper)
-        free = self.freed(start)
-        if run and (self.box is None or not self.box.closed):
-            free = free + self.scale * rng.standard_normal(len(free))
-        return dataclasses.replace(self.search, mean=free, scale=self.scale * plan.shrink, population=plan.population)
 
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what must be the same in a run that goes on from a file. Budget and target may change."""
-        fields = dataclasses.fields(self.search)
-        options = {f.name: getattr(self.search, f.name) for f in fields if f.name not in ("mean", "scale")}
-        return {
-            "x0": self.x0.tolist(),
-            "sigma0": self.scale.tolist(),
-            "bounds": None if self.box is None else [str(self.box.lower.tolist()), str(self.box.upper.tolist())],
-            "integers": np.flatnonzero(self.whole).tolist(),
-            "method": f"{type(self.search).__name__}({', '.join(f'{k}={v!r}' for k, v in options.items())})",
-            "guesses": None if self.guesses is None else self.guesses.tolist(),
-            "seed": self.seed,
-            "noisy": self.noisy,
-            "restarts": self.restarts,
-            "tolerance": self.tolerance,
-        }
+def _check_budget(budget: Any, needed: int) -> int:
+    """Return how many evaluations there may be; raise unless they are enough for one population."""
+    if not _is_whole(budget):
+        raise ValueError(f"budget is {budget!r}: it must be a whole number of evaluations, {needed} or more.")
+    if budget < needed:
+        raise ValueError(f"budget is {budget!r}: one population takes {needed} evaluations, so give it that or more.")
+    return int(budget)
+
+
+def _check_target(target: Any) -> float:
+    """Return the value that is small enough, −∞ for None; raise where it is none, or where every value is below it."""
+    if target is None:
+        return -np.inf
+    if not is_number(target):
+        raise ValueError(f"target is {target!r}: it must be a number, or None.")
+    if target == np.inf:
+        raise ValueError(
+            "target is inf: every value is that small, so nothing would be searched; give a finite number, or None."
+        )
+    return float(target)
+
+
+def _check_seed(seed: Any) -> int:
+    """Return the seed; raise where it is none."""
+    if not _is_whole(seed) or not 0 <= seed < 2**64:
+        raise ValueError(f"seed is {seed!r}: it must be a whole number from 0 to 2⁶⁴ − 1.")
+    return int(seed)
+
+
+def is_number(value: Any) -> bool:
+    """Say whether a value is a real number, perhaps an infinite one."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not np.isnan(value)
+
+
+def _is_whole(value: Any) -> bool:
+    return is_number(value) and np.isfinite(value) and value == int(value)

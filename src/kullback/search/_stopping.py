@@ -18,6 +18,7 @@ SENTENCES = {
     "budget": "the budget of evaluations is spent",
     "unbounded": "f has reached −∞",
     "callback": "the callback asked to stop",
+    "exhausted": "every point has been evaluated",
 }
 
 #: Rules that say that a minimum, perhaps a local one, was found.
@@ -31,7 +32,7 @@ SMALL = 1e-11
 NARROW = 1e14
 
 
-class Look(NamedTuple):
+class StoppingView(NamedTuple):
     """What the rules see after a generation: the run's best and median values so far, the last values in order, for how
     many generations they were level, and the distribution.
     """
@@ -45,54 +46,59 @@ class Look(NamedTuple):
     condition: float
 
 
-def run_over(look: Look, scale: NDArray[np.float64], whole: NDArray[np.bool_], tolerance: float) -> str | None:
+def run_over(view: StoppingView, scale: NDArray[np.float64], whole: NDArray[np.bool_], tolerance: float) -> str | None:
     """Return the rule that ends a run, None if it goes on. `whole` says which coordinates are integers."""
-    n, m = len(scale), len(look.values)
-    if look.best[-FAILURES:] == [math.inf] * FAILURES:
+    n, m = len(scale), len(view.values)
+    if has_failed(view):
         return "failed"
-    if is_flat(look, n, m, tolerance, bool(whole.any())):
+    if is_flat(view, n, m, tolerance, bool(whole.any())):
         return "flat"
     if not whole.all():
-        spread, mean = look.spread[~whole], look.mean[~whole]
+        spread, mean = view.spread[~whole], view.mean[~whole]
         if np.all(spread < SMALL * scale[~whole]) or np.any(mean == mean + 0.2 * spread):
             return "small steps"
-    if look.condition > NARROW:
+    if view.condition > NARROW:
         return "condition"
-    return "stagnation" if is_stagnant(look, n, m) else None
+    return "stagnation" if is_stagnant(view, n, m) else None
 
 
-def is_flat(look: Look, n: int, m: int, tolerance: float, integers: bool) -> bool:
+def has_failed(view: StoppingView) -> bool:
+    """Say whether the last populations had no value at all."""
+    return view.best[-FAILURES:] == [math.inf] * FAILURES
+
+
+def is_flat(view: StoppingView, n: int, m: int, tolerance: float, integers: bool) -> bool:
     """Three quarters of the values are equal, twice; or the best values of the last 10 + 30n/m generations, and those
     of the last one, are within the tolerance and the precision of their numbers.
     """
     window = 10 + math.ceil(30 * n / m)
     # whole numbers are level while they wait for a better neighbor
-    if look.level >= (window if integers else 2):
+    if view.level >= (window if integers else 2):
         return True
-    if len(look.best) < 10 or not math.isfinite(look.values[0]):
+    if len(view.best) < 10 or not math.isfinite(view.values[0]):
         return False
-    recent = look.best[-window:]
+    recent = view.best[-window:]
     least, most = min(recent), max(recent)
     allowed = tolerance + 2 * np.finfo(float).eps * abs(least)
     if most - least > allowed:
         return False
-    return bool(most - least < 0.1 * allowed or look.values[-1] - look.values[0] <= allowed)
+    return bool(most - least < 0.1 * allowed or view.values[-1] - view.values[0] <= allowed)
 
 
-def is_stagnant(look: Look, n: int, m: int) -> bool:
+def is_stagnant(view: StoppingView, n: int, m: int) -> bool:
     """Medians of best and median values are no better than in as many generations before, and the best was long ago.
 
     The window is half of 100 + 100·n^1.5/m generations, or a tenth of all.
     """
     wait = 100 + 100 * n**1.5 / m
-    generations = len(look.best)
+    generations = len(view.best)
     window = int(max(wait / 2, generations / 10))
     if generations <= max(2 * window, 500, n * (5 + 100 / m)):
         return False
-    if min(look.best[-window:]) < min(look.best[:-window]):
+    if min(view.best[-window:]) < min(view.best[:-window]):
         return False
     return all(
-        np.median(values[-window:]) >= np.median(values[-2 * window : -window]) for values in (look.best, look.median)
+        np.median(values[-window:]) >= np.median(values[-2 * window : -window]) for values in (view.best, view.median)
     )
 
 

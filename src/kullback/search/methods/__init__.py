@@ -1,0 +1,1 @@
+"""Searches over real coordinates, a file for each."""

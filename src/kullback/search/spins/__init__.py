@@ -1,0 +1,1 @@
+"""Searches over points of −1 and +1, and the domain in which they run."""
