@@ -12,12 +12,10 @@ from kullback.search._checkpoint import check_same_settings, read_run, write_run
 from kullback.search._engine import advance, distribution_of
 from kullback.search._loop import Domain
 from kullback.search._noise import next_repeats, rank_change, second_count
-from kullback.search._objective import Objective
 from kullback.search._restarts import WIDEST, RestartPlan, Run, next_plan
 from kullback.search._run_state import RunState
-from kullback.search._saved_run import RULES, read_state, saved_plan, state_arrays
+from kullback.search._saved_run import RULES, read_state, state_arrays
 from kullback.search._search import Search
-from kullback.search._settings import Settings
 from kullback.search._stopping import run_over
 from kullback.search.methods._method import Method
 from kullback.storage import sentence
@@ -32,9 +30,6 @@ class BoxDomain(Domain):
     moves, wider where they are whole.
     """
 
-    settings: Settings
-    objective: Objective
-    x0: NDArray[np.float64]
     scale: NDArray[np.float64]
     box: Box | None
     hull: Box | None
@@ -129,8 +124,7 @@ class BoxDomain(Domain):
         check_same_settings(path, header, self._fingerprint(), "minimize")
         if stopped not in ("", *RULES):
             raise ValueError(f"{path} is damaged: it was stopped by {sentence(repr(stopped), 60)}, which is no rule.")
-        plan, run = saved_plan(path, arrays)
-        state = read_state(path, arrays, plan, self.search(plan, run))
+        state = read_state(path, arrays, self.search)
         # rules that depend on what may change between two calls are asked again
         state.stopped = "" if stopped in ("budget", "target", "callback") else stopped
         self.objective.evaluations, self.objective.failed = state.evaluations, state.failed

@@ -1,6 +1,7 @@
 """The loop of a minimization: populations, runs, and what is told to people and files on the way."""
 
 import abc
+import dataclasses
 import time
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,6 +24,7 @@ from kullback.search._settings import Settings
 PAUSE = 10.0
 
 
+@dataclasses.dataclass(frozen=True)
 class Domain(abc.ABC):
     """Where points lie: how runs begin there, how points are evaluated, when a run is over, and how it is saved."""
 

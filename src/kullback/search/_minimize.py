@@ -91,29 +91,11 @@ def minimize(
     search = choose_method(method, inside if hull is None else hull.unfold(inside), scale, population, interactions)
     if not is_number(tolerance) or tolerance < 0:
         raise ValueError(f"tolerance is {tolerance!r}: it must be 0 or more.")
-    settings = check_settings(
-        search.population + (0 if given is None else len(given)),
-        budget=budget,
-        target=target,
-        seed=seed,
-        restarts=restarts,
-        callback=callback,
-        checkpoint=checkpoint,
-        resume=resume,
-        verbose=verbose,
-    )
-    domain = BoxDomain(
-        settings=settings._replace(tolerance=float(tolerance), noisy=bool(noisy)),
-        objective=Objective(f, vectorized, map),
-        x0=inside,
-        scale=scale,
-        box=box,
-        hull=hull,
-        whole=whole,
-        method=search,
-        guesses=given,
-    )
-    return Loop(domain).run()
+    needed = search.population + (0 if given is None else len(given))
+    settings = check_settings(needed, budget, target, seed, restarts, callback, checkpoint, resume, verbose)
+    settings = settings._replace(tolerance=float(tolerance), noisy=bool(noisy))
+    objective = Objective(f, vectorized, map)
+    return Loop(BoxDomain(settings, objective, inside, scale, box, hull, whole, search, given)).run()
 
 
 def _numbers(value: Any, name: str, meaning: str) -> np.ndarray:

@@ -13,11 +13,9 @@ from kullback.search._loop import Loop
 from kullback.search._objective import Objective
 from kullback.search._settings import check_settings
 from kullback.search.spins._archive import Archive
-from kullback.search.spins._domain import SpinDomain
-from kullback.search.spins._independent import UPDATES, IndependentSpins
-from kullback.search.spins._markov import MarkovSpins
-from kullback.search.spins._pair_learning import PairLearning, pad_pairs
-from kullback.search.spins._spin_method import SpinMethod, check_spins
+from kullback.search.spins._domain import SpinDomain, spin_search
+from kullback.search.spins._pair_learning import PairLearning
+from kullback.search.spins._spin_method import check_spins
 
 
 def minimize_binary(
@@ -76,21 +74,11 @@ def minimize_binary(
     (-12.0, 'target')
     """
     spins = check_spins(n)
-    pairs = _check_pairs(interactions, spins)
-    first_pairs = pad_pairs(np.empty((0, 2), np.int64), spins) if pairs is None else pairs
-    make_search = _check_method(method, first_pairs, spins, rate)
-    smallest = make_search(population).population
-    settings = check_settings(
-        smallest,
-        budget=budget,
-        target=target,
-        seed=seed,
-        restarts=restarts,
-        callback=callback,
-        checkpoint=checkpoint,
-        resume=resume,
-        verbose=verbose,
-    )
+    given = _check_pairs(interactions, spins)
+    learning = PairLearning(spins)
+    pairs = learning.pairs if given is None else given
+    first = spin_search(spins, method, pairs, population, rate)
+    settings = check_settings(first.population, budget, target, seed, restarts, callback, checkpoint, resume, verbose)
     if settings.restarts == "bipop":
         raise ValueError("restarts is 'bipop': over spins it must be 'ipop', None, or how many there may be.")
     objective = Objective(f, vectorized, map)
@@ -98,37 +86,14 @@ def minimize_binary(
         settings=settings,
         objective=objective,
         x0=np.ones(spins),
-        make_search=make_search,
-        population=smallest,
-        statistics=spins + len(first_pairs),
+        method=method,
+        pairs=pairs,
+        population=first.population,
+        rate=rate,
         archive=Archive(objective, spins),
-        learning=PairLearning(spins) if pairs is None else None,
-        fingerprint={
-            "n": spins,
-            "interactions": "auto" if pairs is None else pairs.tolist(),
-            "method": method,
-            "seed": settings.seed,
-            "population": smallest,
-            "rate": rate,
-        },
+        learning=learning if given is None else None,
     )
     return Loop(domain).run()
-
-
-def _check_method(
-    method: Any, pairs: NDArray[np.int64], n: int, rate: float | None
-) -> Callable[[int | None], SpinMethod]:
-    """Return what makes a search with a population; raise where the method and the pairs do not go together."""
-    if method not in UPDATES:
-        raise ValueError(f"method is {method!r}: it must be one of {', '.join(map(repr, UPDATES))}.")
-    if len(pairs) == 0:
-        return lambda population: IndependentSpins(n, method, population, rate)
-    if method != "natural-gradient":
-        raise ValueError(
-            f"method is {method!r}, whose step is for independent spins: "
-            f"leave interactions at 'none', or take 'natural-gradient'."
-        )
-    return lambda population: MarkovSpins(n, pairs, population, rate)
 
 
 def _check_pairs(interactions: Any, n: int) -> NDArray[np.int64] | None:

@@ -1,7 +1,8 @@
 """The state of a minimization over real coordinates as arrays of a file, and back."""
 
+from collections import namedtuple
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,41 +17,16 @@ from kullback.search._stopping import SENTENCES
 RULES = tuple(SENTENCES)
 
 
-class Counts(NamedTuple):
-    """The whole numbers of a state, in the order in which a file has them."""
-
-    evaluations: int
-    failed: int
-    began: int
-    level: int
-    population: int
-    large: int
-    limit: int
-    best_run: int
-
-
-class Numbers(NamedTuple):
-    """The other numbers of a state, in the order in which a file has them."""
-
-    value: float
-    repeats: float
-    shrink: float
-    condition: float
+#: The whole numbers of a state, and the other ones, in the order in which a file has them.
+Counts = namedtuple("Counts", "evaluations failed began level population large limit best_run")
+Numbers = namedtuple("Numbers", "value repeats shrink condition")
 
 
 def state_arrays(state: RunState) -> Arrays:
     """Return all of a state as arrays."""
     plan, generation = state.plan, state.generation
-    counts = Counts(
-        state.evaluations,
-        state.failed,
-        state.began,
-        state.level,
-        plan.population,
-        plan.large,
-        plan.limit,
-        state.best_run,
-    )
+    plan_counts = plan.population, plan.large, plan.limit
+    counts = Counts(state.evaluations, state.failed, state.began, state.level, *plan_counts, state.best_run)
     runs = [(*run[:-1], RULES.index(run.stopped)) for run in state.runs]
     found: Arrays = {
         "x": state.x,
@@ -72,33 +48,18 @@ def state_arrays(state: RunState) -> Arrays:
     return found
 
 
-def saved_plan(path: Path, arrays: Arrays) -> tuple[RestartPlan, int]:
-    """Return how the run that goes on began, and its place among all; raise where the counts are not those of a run."""
+def read_state(path: Path, arrays: Arrays, make_search: Callable[[RestartPlan, int], Search]) -> RunState:
+    """Return the state that was written; raise where it is not one. `make_search` takes a plan and a run's number."""
     counts, numbers = _read_counts(path, arrays)
-    sound = min(counts.failed, counts.began, counts.level, counts.limit) >= 0 and counts.began <= counts.evaluations
-    sound = sound and numbers.repeats >= 1 and 0 < numbers.shrink <= WIDEST
-    sound = sound and not np.isnan(numbers.value + numbers.condition)
-    if not (sound and counts.population == len(arrays.get("points", ())) and counts.population > 1):
-        raise ValueError(f"{path} is damaged: its counts are not those of a run.")
-    if "runs" not in arrays or not 0 <= counts.best_run <= len(arrays["runs"]) <= counts.evaluations:
-        raise ValueError(f"{path} is damaged: it has no runs.")
-    return RestartPlan(counts.population, numbers.shrink, bool(counts.large), counts.limit), len(arrays["runs"])
-
-
-def read_state(path: Path, arrays: Arrays, plan: RestartPlan, search: Search) -> RunState:
-    """Return the state that was written, whose run goes on with this search; raise where it is not one."""
-    counts, numbers = _read_counts(path, arrays)
-    places = range(len(state_shapes(search)))
+    plan = RestartPlan(counts.population, numbers.shrink, bool(counts.large), counts.limit)
+    search = make_search(plan, len(arrays["runs"]))
     kept = counts.best_run < len(arrays["runs"])
     _check_state(path, arrays, search, kept)
     runs = [_read_run(row) for row in arrays["runs"].tolist()]
     history = [tuple(row) for row in arrays["history"].tolist()]
     own = [row for row in history if row[-1] == len(runs)]
-    leaves = tuple(arrays[f"state.{place}"] for place in places)
-    best_end = None
-    if kept:
-        stretch = Stretch(arrays["best.center"], arrays["best.factor"])
-        best_end = RunEnd(tuple(arrays[f"best.{place}"] for place in places), stretch)
+    places = range(len(state_shapes(search)))
+    leaves, best = (tuple(arrays.get(f"{name}.{place}") for place in places) for name in ("state", "best"))
     return RunState(
         x=arrays["x"],
         plan=plan,
@@ -112,7 +73,7 @@ def read_state(path: Path, arrays: Arrays, plan: RestartPlan, search: Search) ->
         repeats=numbers.repeats,
         value=numbers.value,
         best_run=counts.best_run,
-        best_end=best_end,
+        best_end=RunEnd(best, Stretch(arrays["best.center"], arrays["best.factor"])) if kept else None,
         evaluations=counts.evaluations,
         failed=counts.failed,
         runs=runs,
@@ -121,11 +82,20 @@ def read_state(path: Path, arrays: Arrays, plan: RestartPlan, search: Search) ->
 
 
 def _read_counts(path: Path, arrays: Arrays) -> tuple[Counts, Numbers]:
-    counts, numbers = (arrays.get(name, np.empty(0)) for name in ("counts", "numbers"))
+    """Return the numbers of a state; raise where they are not those of a run."""
+    found, others = (arrays.get(name, np.empty(0)) for name in ("counts", "numbers"))
     sizes = (len(Counts._fields),), (len(Numbers._fields),)
-    if (counts.shape, numbers.shape) != sizes or (counts.dtype.kind, numbers.dtype.kind) != ("i", "f"):
+    if (found.shape, others.shape) != sizes or (found.dtype.kind, others.dtype.kind) != ("i", "f"):
         raise ValueError(f"{path} is damaged: it has no counts of a run.")
-    return Counts(*counts.tolist()), Numbers(*numbers.tolist())
+    counts, numbers = Counts(*found.tolist()), Numbers(*others.tolist())
+    sound = min(counts.failed, counts.began, counts.level, counts.limit) >= 0 and counts.began <= counts.evaluations
+    sound = sound and numbers.repeats >= 1 and 0 < numbers.shrink <= WIDEST
+    sound = sound and not np.isnan(numbers.value + numbers.condition)
+    if not (sound and counts.population == len(arrays.get("points", ())) and counts.population > 1):
+        raise ValueError(f"{path} is damaged: its counts are not those of a run.")
+    if "runs" not in arrays or not 0 <= counts.best_run <= len(arrays["runs"]) <= counts.evaluations:
+        raise ValueError(f"{path} is damaged: it has no runs.")
+    return counts, numbers
 
 
 def _read_run(row: list[float]) -> Run:

@@ -37,9 +37,9 @@ class Search(eqx.Module):
         """The number of coordinates of a point."""
 
     @property
-    @abc.abstractmethod
     def compiles_quickly(self) -> bool:
         """Whether little is won by what XLA could do in ten times as long."""
+        return True
 
     @abc.abstractmethod
     def init(self, key: Array) -> Any:

@@ -27,8 +27,7 @@ class Settings(NamedTuple):
 
 
 def check_settings(
-    population: int,
-    *,
+    needed: int,
     budget: Any,
     target: Any,
     seed: Any,
@@ -39,7 +38,7 @@ def check_settings(
     verbose: Any,
 ) -> Settings:
     """Return the settings of a search whose first population takes so many evaluations; raise where they are bad."""
-    limits = _check_budget(budget, population), _check_target(target), _check_seed(seed), *check_restarts(restarts)
+    limits = _check_budget(budget, needed), _check_target(target), _check_seed(seed), *check_restarts(restarts)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback is a {type(callback).__name__}: it must be a function.")
     if resume and checkpoint is None:

@@ -18,19 +18,17 @@ class Archive:
     def __init__(self, objective: Objective, n: int):
         self._objective, self._n = objective, n
         self._known: dict[bytes, float] = {}
-        self._counted: set[bytes] = set()
-        self._points: list[NDArray[np.int8]] = []
-        self._values: list[float] = []
+        self._counted: dict[bytes, float] = {}
 
     @property
     def evaluations(self) -> int:
         """How many different points were asked for."""
-        return len(self._values)
+        return len(self._counted)
 
     @property
     def failed(self) -> int:
         """At how many of them f has no value."""
-        return int(np.isnan(self._values).sum())
+        return int(np.isnan(list(self._counted.values())).sum())
 
     def is_complete(self) -> bool:
         """Say whether there is no other point."""
@@ -38,7 +36,9 @@ class Archive:
 
     def table(self) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
         """Return the points, in the order in which they were asked for, and their values, NaN where f has none."""
-        return np.array(self._points, dtype=np.int8).reshape(-1, self._n), np.array(self._values)
+        bits = np.frombuffer(b"".join(self._counted), np.uint8).reshape(-1, -(-self._n // 8))
+        spins = 2 * np.unpackbits(bits, axis=1, count=self._n).astype(np.int8) - 1
+        return spins, np.array(list(self._counted.values()), dtype=float)
 
     def new_rows(self, points: NDArray[np.float64]) -> list[int]:
         """Return the rows of points that were never asked for, each point once."""
@@ -52,10 +52,7 @@ class Archive:
         unknown = [row for row in new if names[row] not in self._known]
         if unknown:
             self.remember(points[unknown], self._objective.values(points[unknown]))
-        for row in new:
-            self._counted.add(names[row])
-            self._points.append(points[row].astype(np.int8))
-            self._values.append(self._known[names[row]])
+        self._counted.update((names[row], self._known[names[row]]) for row in new)
         return np.array([self._known[name] for name in names])
 
     def remember(self, points: NDArray[Any], values: NDArray[np.float64]) -> None:

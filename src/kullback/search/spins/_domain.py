@@ -1,7 +1,6 @@
 """Points of −1 and +1: no point is evaluated twice, and interactions may be learned on the way."""
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,18 +10,16 @@ from numpy.typing import NDArray
 from kullback.families import Ising
 from kullback.runtime import computing
 from kullback.search._checkpoint import check_arrays, check_same_settings, read_run, write_run
-from kullback.search._engine import advance, unpack_state
+from kullback.search._engine import advance, pack_state, unpack_state
 from kullback.search._loop import Domain
-from kullback.search._objective import Objective
 from kullback.search._restarts import RestartPlan, Run, double_population
 from kullback.search._run_state import RunState
-from kullback.search._settings import Settings
 from kullback.search._stopping import StoppingView, has_failed
 from kullback.search.spins._archive import Archive
+from kullback.search.spins._independent import UPDATES, IndependentSpins
 from kullback.search.spins._markov import MarkovSpins
 from kullback.search.spins._markov_field import MarkovField
-from kullback.search.spins._pair_learning import PairLearning
-from kullback.search.spins._spin_method import SpinMethod
+from kullback.search.spins._pair_learning import PairLearning, carry_over
 
 #: So many populations in turn that are level, or without a new point, end a run.
 LEVEL, STALE = 2, 10
@@ -30,29 +27,24 @@ LEVEL, STALE = 2, 10
 
 @dataclasses.dataclass(frozen=True)
 class SpinDomain(Domain):
-    """Points of {−1, +1}ⁿ. `make_search` makes the search of a run by its population; `statistics` is how many numbers
-    a point has, spins and pairs; `fingerprint` is what must be the same in a run that goes on from a file.
-    """
+    """Points of {−1, +1}ⁿ. `pairs` are the interactions; where they are learned, those of the first run."""
 
-    settings: Settings
-    objective: Objective
-    x0: NDArray[np.float64]
-    make_search: Callable[[int], SpinMethod]
+    method: str
+    pairs: NDArray[np.int64]
     population: int
-    statistics: int
+    rate: float | None
     archive: Archive
     learning: PairLearning | None
-    fingerprint: dict[str, Any]
     counts_empty_runs: ClassVar[bool] = True
 
     def next_plan(self, runs: list[Run]) -> RestartPlan:
-        """Return twice the population of the run before, up to a bound."""
-        return RestartPlan(double_population(self.population, len(runs), self.statistics))
+        """Return twice the population of the run before, up to a bound; a point has a number for each spin and pair."""
+        return RestartPlan(double_population(self.population, len(runs), len(self.x0) + len(self.pairs)))
 
-    def search(self, plan: RestartPlan, run: int) -> SpinMethod:
+    def search(self, plan: RestartPlan, run: int) -> IndependentSpins | MarkovSpins:
         """Return the search of a run, with the pairs found so far."""
-        search = self.make_search(plan.population)
-        return self.learning.extend(search) if self.learning and isinstance(search, MarkovSpins) else search
+        pairs = self.pairs if self.learning is None else self.learning.pairs
+        return spin_search(len(self.x0), self.method, pairs, plan.population, self.rate)
 
     def cost(self, state: RunState) -> int:
         """Return how many points of the next population are new."""
@@ -73,9 +65,16 @@ class SpinDomain(Domain):
         """Move the search, and look again for the pairs that matter when there is more to find them in."""
         points = state.generation.points
         state.generation = advance(state.search, state.generation, points, self.archive.values(points))
-        if self.learning and isinstance(state.search, MarkovSpins) and self.learning.is_due(self.archive):
-            state.search, leaves = self.learning.learn(self.archive, state.search, state.generation.leaves)
-            state.generation = state.generation._replace(leaves=leaves)
+        if self.learning is not None and self.learning.is_due(self.archive):
+            self.learning.learn(self.archive)
+            old, new = state.search, self.search(state.plan, len(state.runs))
+            assert isinstance(old, MarkovSpins)
+            assert isinstance(new, MarkovSpins)
+            if not np.array_equal(old.pairs, new.pairs):
+                with computing():
+                    carried = carry_over(old, unpack_state(old, state.generation.leaves), new)
+                    state.generation = state.generation._replace(leaves=pack_state(carried))
+                state.search = new
 
     def distribution(self, state: RunState) -> Ising | MarkovField:
         """Return the last distribution."""
@@ -85,14 +84,14 @@ class SpinDomain(Domain):
     def save(self, path: Path, state: RunState) -> None:
         """Write all points and values, with which the same run is gone through again."""
         points, values = self.archive.table()
-        write_run(path, {"settings": self.fingerprint}, {"points": points, "values": values})
+        write_run(path, {"settings": self._fingerprint()}, {"points": points, "values": values})
 
     def load(self, path: Path) -> RunState | None:
         """Read what is known of f; raise at the file of another run."""
         if not self.settings.resume:
             return None
         header, arrays = read_run(path)
-        check_same_settings(path, header, self.fingerprint, "minimize_binary")
+        check_same_settings(path, header, self._fingerprint(), "minimize_binary")
         check_arrays(path, arrays, {"points": ((None, len(self.x0)), "i"), "values": ((None,), "f")})
         points, values = arrays["points"], arrays["values"]
         if len(points) != len(values) or not np.isin(points, (-1, 1)).all():
@@ -100,8 +99,35 @@ class SpinDomain(Domain):
         self.archive.remember(points, values)
         return None
 
+    def _fingerprint(self) -> dict[str, Any]:
+        """Return what must be the same in a run that goes on from a file. Budget and target may change."""
+        return {
+            "n": len(self.x0),
+            "interactions": self.pairs.tolist() if self.learning is None else "auto",
+            "method": self.method,
+            "seed": self.settings.seed,
+            "population": self.population,
+            "rate": self.rate,
+        }
+
 
 def _is_flat(view: StoppingView, state: RunState) -> bool:
     """Say whether the values are level, or for long there was no new point."""
     long = len(view.best) >= STALE and len(state.history) > STALE
     return view.level >= LEVEL or (long and state.history[-STALE - 1][0] == state.evaluations)
+
+
+def spin_search(
+    n: int, method: Any, pairs: NDArray[np.int64], population: int | None, rate: float | None
+) -> IndependentSpins | MarkovSpins:
+    """Return the search that a method and pairs ask for; raise where they do not go together."""
+    if method not in UPDATES:
+        raise ValueError(f"method is {method!r}: it must be one of {', '.join(map(repr, UPDATES))}.")
+    if len(pairs) == 0:
+        return IndependentSpins(n, method, population, rate)
+    if method != "natural-gradient":
+        raise ValueError(
+            f"method is {method!r}, whose step is for independent spins: "
+            f"leave interactions at 'none', or take 'natural-gradient'."
+        )
+    return MarkovSpins(n, pairs, population, rate)

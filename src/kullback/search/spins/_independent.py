@@ -1,6 +1,6 @@
 """Spins that are independent: the natural gradient in closed form, of which PBIL and cross-entropy are cases."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -9,10 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
-from kullback.families import Ising
 from kullback.search._search import check_population
 from kullback.search.methods._ranking import effective_number, positive_weights
-from kullback.search.spins._markov_field import MarkovField, spin_distribution
 from kullback.search.spins._spin_method import SpinMethod, check_rate, check_spins
 from kullback.search.spins._tied_ranking import shared_weights
 
@@ -57,6 +55,7 @@ class IndependentSpins(SpinMethod):
     [0.1, 0.1, -0.1]
     """
 
+    pairs: ClassVar[NDArray[np.int64]] = np.empty((0, 2), np.int64)  # type: ignore[misc]  # none for all of them
     n: int = eqx.field(static=True)
     population: int = eqx.field(static=True)
     update: Update = eqx.field(static=True)
@@ -98,10 +97,6 @@ class IndependentSpins(SpinMethod):
             edge = np.tanh(SETTLED)
             theta = jnp.arctanh(jnp.clip(mean + self.rate * slope, -edge, edge))
         return state._replace(natural=jnp.clip(theta, -SETTLED, SETTLED))
-
-    def distribution(self, state: IndependentState) -> Ising | MarkovField:
-        """Return the distribution, with no interactions."""
-        return spin_distribution(np.asarray(state.natural), self.n, np.empty((0, 2), np.int64))
 
     def spread(self, state: IndependentState) -> Float[Array, " n"]:
         """Return √(1 − η²)."""

@@ -9,11 +9,9 @@ import numpy as np
 from jax.scipy.sparse.linalg import cg
 from jaxtyping import Array, Float, Int
 
-from kullback.families import Ising
 from kullback.numerics import Numeric
 from kullback.search._search import check_population
 from kullback.search.spins._gibbs import gibbs_sweeps, pair_statistics, single_groups, spin_groups
-from kullback.search.spins._markov_field import MarkovField, spin_distribution
 from kullback.search.spins._spin_method import SpinMethod, check_rate, check_spins
 from kullback.search.spins._tied_ranking import normal_scores
 
@@ -125,10 +123,6 @@ class MarkovSpins(SpinMethod):
         # a population of equal values has nothing to say
         step = jnp.where(deviation > 0, length / jnp.where(deviation > 0, deviation, 1), 0) * slopes
         return state._replace(natural=theta - step, slopes=slopes, points=points, values=values, filled=filled)
-
-    def distribution(self, state: MarkovState) -> Ising | MarkovField:
-        """Return the distribution, an `Ising` member up to 20 spins."""
-        return spin_distribution(np.asarray(state.natural), self.n, np.asarray(self.pairs))
 
     def spread(self, state: MarkovState) -> Float[Array, " n"]:
         """Return the standard deviation of each spin over the chains."""

@@ -4,8 +4,6 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from kullback.runtime import computing
-from kullback.search._engine import Leaves, pack_state, unpack_state
 from kullback.search.spins._archive import Archive
 from kullback.search.spins._find_pairs import find_pairs
 from kullback.search.spins._markov import MarkovSpins, MarkovState
@@ -24,38 +22,29 @@ class PairLearning:
         self._found: set[tuple[int, int]] = set()
         self._next = max(FIRST * n, 20)
 
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """The pairs, and others that stand for none, so that there are 8, 16, 32 … of them: few sizes to compile."""
+        size = 8
+        while size < len(self._found):
+            size *= 2
+        return np.array([*sorted(self._found), *[(self._n, self._n)] * (size - len(self._found))], dtype=np.int64)
+
     def is_due(self, archive: Archive) -> bool:
         """Say whether there are enough new points to look again."""
         return archive.evaluations >= self._next
 
-    def extend(self, search: MarkovSpins) -> MarkovSpins:
-        """Return the search with the pairs found so far."""
-        pairs = pad_pairs(np.array(sorted(self._found), dtype=np.int64).reshape(-1, 2), self._n)
-        return MarkovSpins(self._n, pairs, search.population, search.rate)
-
-    def learn(self, archive: Archive, search: MarkovSpins, leaves: Leaves) -> tuple[MarkovSpins, Leaves]:
-        """Return the search with the pairs that matter, and its state: couplings of pairs that stay are kept."""
+    def learn(self, archive: Archive) -> None:
+        """Look for pairs that matter."""
         self._next = int(FACTOR * archive.evaluations)
         points, values = archive.table()
         sample = np.unique(np.linspace(0, len(values) - 1, MOST).astype(int))
         found = find_pairs(points[sample].astype(float), values[sample], self._found)
         self._found = {(i, j) for i, j in found.tolist()}
-        extended = self.extend(search)
-        if np.array_equal(extended.pairs, search.pairs):
-            return search, leaves
-        with computing():
-            return extended, pack_state(_carry_over(search, unpack_state(search, leaves), extended))
 
 
-def pad_pairs(pairs: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Return the pairs and others that stand for none, so that there are 8, 16, 32 … of them: few sizes to compile."""
-    size = 8
-    while size < len(pairs):
-        size *= 2
-    return np.concatenate([pairs, np.full((size - len(pairs), 2), n)])
-
-
-def _carry_over(old: MarkovSpins, state: MarkovState, new: MarkovSpins) -> MarkovState:
+def carry_over(old: MarkovSpins, state: MarkovState, new: MarkovSpins) -> MarkovState:
+    """Return the state of a search with other pairs: couplings of pairs that stay are kept."""
     n = old.n
     place = {tuple(pair): n + k for k, pair in enumerate(old.pairs.tolist())}
     source = np.array([*range(n), *(place.get((i, j), -1) if i < n else -1 for i, j in new.pairs.tolist())])

@@ -5,28 +5,34 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Int
 
+from kullback.families import Ising
+from kullback.numerics import Numeric
 from kullback.search._search import Moments, Search
+from kullback.search.spins._markov_field import MarkovField, spin_distribution
 
 
 class SpinMethod(Search):
     """A search over points of {−1, +1}ⁿ, which starts at the uniform distribution.
 
     It computes in the default dtype. Only the order of the values is used; equal values count the same. The `spread` of
-    a spin is 1 where nothing is known and 0 where it is settled.
+    a spin is 1 where nothing is known and 0 where it is settled. A state has the natural coordinates, `natural`, of the
+    spins and the pairs.
     """
 
     n: eqx.AbstractVar[int]
+    pairs: eqx.AbstractVar[Int[Numeric, "k 2"]]
 
     @property
     def dimension(self) -> int:
         """The number of spins."""
         return self.n
 
-    @property
-    def compiles_quickly(self) -> bool:
-        """Always: most of the time goes into f."""
-        return True
+    def distribution(self, state: Any) -> Ising | MarkovField:
+        """Return the distribution, an `Ising` member up to 20 spins."""
+        return spin_distribution(np.asarray(state.natural), self.n, np.asarray(self.pairs))
 
     def moments(self, state: Any) -> Moments:
         """Return the spread; rules for spins look at no mean and no condition number."""
