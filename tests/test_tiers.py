@@ -3,7 +3,7 @@
 import pytest
 
 from contracts import estimators, families, models
-from kullback.estimators import SAVED
+from kullback.estimators import REGISTRY
 from tiers import LAWS, SHARE, Law, quick_laws
 
 
@@ -46,7 +46,7 @@ def test_what_is_marked_as_slow_stays_slow():
     [
         (families.LIKE, {families.name_of(key) for key in families.CASES}),
         ({name: case.like for name, case in models.CASES.items() if case.like}, set(models.CASES)),
-        (estimators.LIKE, set(SAVED)),
+        (estimators.LIKE, set(REGISTRY)),
     ],
     ids=["families", "models", "estimators"],
 )

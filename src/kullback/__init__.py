@@ -7,6 +7,8 @@ is here.
 import importlib
 from typing import Any
 
+from kullback.estimators import REGISTRY
+
 __version__ = "0.1.0"
 
 #: Rooms and names load when they are first used, so that `import kullback` is quick.
@@ -22,25 +24,7 @@ _ROOMS = (
     "plots",
     "report",
 )
-_NAMES = (
-    "HMM",
-    "BernoulliMixture",
-    "CategoricalHMM",
-    "CategoricalMixture",
-    "CompoundDirichlet",
-    "FactorAnalysis",
-    "GaussianHMM",
-    "GaussianMixture",
-    "LinearDynamicalSystem",
-    "Mixture",
-    "MultinomialHMM",
-    "PoissonHMM",
-    "PoissonMixture",
-    "ProbabilisticPCA",
-    "combine",
-    "load",
-    "relative_entropy",
-)
+_NAMES = (*REGISTRY, "combine", "load", "relative_entropy")
 _SEARCHES = ("minimize", "minimize_binary")
 
 __all__ = ["__version__", *_NAMES, *_SEARCHES, *_ROOMS]  # pyright: ignore

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-import kullback
 from contracts.estimators import each_estimator
-from kullback.cli._kinds import kinds
+from kullback.cli._model_file import read_model
+from kullback.cli._registry import estimator_commands
 
 
 def write_csv(path, X, names=None):
@@ -50,18 +50,18 @@ def size_of(name):
 
 def held(path):
     """Return all that a model file says, arrays bit by bit."""
-    loaded = kullback.load(path)
-    told = {"kind": type(loaded).__name__, **loaded.get_params()}
+    loaded, columns, _ = read_model(path)
+    told = {"kind": type(loaded).__name__, "columns": columns, **loaded.get_params()}
     told |= {name: value for name, value in vars(loaded).items() if name.endswith("_")}
     return {name: value.tobytes() if hasattr(value, "tobytes") else value for name, value in sorted(told.items())}
 
 
-KINDS = list(kinds())
+COMMANDS = estimator_commands()
 
 
-def each_command(names=KINDS, slow=()):
+def each_command(names=COMMANDS, slow=()):
     """Return what estimators are called on the command line as parameters of a test."""
-    return each_estimator({kind.__name__: name for name, kind in kinds().items() if name in names}, slow)
+    return each_estimator({kind: name for name, kind in COMMANDS.items() if name in names}, slow)
 
 
 #: Forks children that run a command each: importing takes seconds, and JAX may be forked before it has started.

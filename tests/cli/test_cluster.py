@@ -17,6 +17,7 @@ from kullback.cli import _cluster
 
 pytest.importorskip("distributed")
 
+from kullback.cli._model_file import read_model
 from kullback.distributed import local_cluster
 
 
@@ -27,10 +28,10 @@ def address():
 
 
 def assert_same(one, other):
-    one, other = kullback.load(one), kullback.load(other)
+    (one, columns, _), (other, others, _) = read_model(one), read_model(other)
     for name in one._attributes(one.to_model()):
         np.testing.assert_allclose(getattr(other, name), getattr(one, name), rtol=1e-9, atol=1e-9, err_msg=name)
-    assert one.source_ == other.source_
+    assert columns == others
     assert one.n_points_seen_ == other.n_points_seen_
 
 
@@ -73,13 +74,13 @@ def test_a_series_is_one_block_and_a_checkpoint_can_be_gone_on_with(run, address
     fit += ["--tol", 0]
     run(*fit, "--save", "one.safetensors")
     fit += ["--scheduler", address, "--checkpoint", "c", "--checkpoint-every", 0, "--save", "two.safetensors"]
-    looked = kullback.cli._climb.Lookout.step
+    looked = kullback.cli._batch_fit.SignalCallback.step
 
-    def stopped(self, model, history):
-        self._stop.asked = len(history) == 2
-        return looked(self, model, history)
+    def stopped(self, snapshot, history):
+        self._stop.requested = len(history) == 2
+        return looked(self, snapshot, history)
 
-    monkeypatch.setattr("kullback.cli._climb.Lookout.step", stopped)
+    monkeypatch.setattr("kullback.cli._batch_fit.SignalCallback.step", stopped)
     run(*fit, code=130)
     run(*fit, "--resume")
     assert_same("one.safetensors", "two.safetensors")

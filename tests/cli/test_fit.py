@@ -7,6 +7,7 @@ import pytest
 
 import kullback
 from cli.helpers import BATCH, each_command, held, rows_for, size_of, write_csv
+from kullback.cli._model_file import read_model
 
 
 def test_online_is_fit_stream(run):
@@ -85,7 +86,7 @@ def test_words_are_remembered(run, refused, tmp_path):
     (tmp_path / "words.csv").write_text("color,shape\n" + "\n".join(rows) + "\n")
     fit = ["fit", "categorical-mixture", "words.csv", "--n-components", 3, "--random-state", 0, "--batch-rows", BATCH]
     run(*fit, "--passes", 2, "--save", "m.safetensors")
-    source = kullback.load("m.safetensors").source_
+    source = read_model("m.safetensors").columns
     assert source["names"] == ["color", "shape"]
     assert sorted(source["codes"]["shape"]) == ["flat", "round", "square"]
     # the other way round the words come in another order, and mean the same

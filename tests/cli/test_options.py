@@ -5,15 +5,16 @@ import inspect
 import numpy as np
 import pytest
 
-from cli.helpers import KINDS, rows_for, write_csv
-from kullback.cli._docstring import described
-from kullback.cli._kinds import kinds
+import kullback
+from cli.helpers import COMMANDS, rows_for, write_csv
+from kullback.cli._docstring import parameter_texts
 from kullback.cli._options import DEFAULTS, NOT_HERE, options_of
+from kullback.estimators import estimator_class
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_parameter_has_an_option_with_the_words_of_the_docstring(name):
-    kind = kinds()[name]
+    kind = estimator_class(COMMANDS[name])
     options = {option.name: option for option in options_of(kind)}
     parameters = inspect.signature(kind).parameters
     assert set(options) == set(parameters) - NOT_HERE
@@ -27,7 +28,7 @@ def test_every_parameter_has_an_option_with_the_words_of_the_docstring(name):
 
 
 def read(kind, option, text):
-    (found,) = [each for each in options_of(kinds()[kind]) if each.name == option]
+    (found,) = [each for each in options_of(estimator_class(COMMANDS[kind])) if each.name == option]
     return found.annotation.__metadata__[0].parser(text)
 
 
@@ -46,8 +47,8 @@ def test_what_is_typed_becomes_what_the_library_takes(tmp_path):
 
 
 def test_a_text_that_points_to_another_class_is_the_text_of_that_class():
-    texts = described(kinds()["mixture"])
-    assert texts["tol"].startswith(described(kinds()["gaussian-mixture"])["tol"])
+    texts = parameter_texts(kullback.Mixture)
+    assert texts["tol"].startswith(parameter_texts(kullback.GaussianMixture)["tol"])
     assert texts["n_categories"].endswith("the numbers for other columns mean nothing.")
 
 

@@ -10,8 +10,10 @@ import pytest
 import kullback
 from cli.helpers import BATCH, each_command, rows_for, size_of, write_csv
 from kullback.cli import _row_scores
-from kullback.cli._roles import Piece
-from kullback.cli._row_scores import OfSeries
+from kullback.cli._column_roles import Chunk, Roles
+from kullback.cli._model_file import read_model
+from kullback.cli._row_scores import SeriesScorer
+from kullback.cli._saved_model import SavedModel
 
 #: One of each sort: to the command the others are like these.
 SERIES = ["gaussian-hmm", "linear-dynamical-system"]
@@ -117,9 +119,10 @@ def test_anomalies_are_as_many_as_asked_for_among_the_models_own_rows(run, fitte
 
 def test_a_series_is_scored_the_same_in_pieces(run, fitted):
     model, X = fitted("gaussian-hmm")
-    whole, pieces = OfSeries(model), OfSeries(model)
-    parts = [pieces(Piece(part)).log_likelihood for part in np.split(X, 2)]
-    assert np.concatenate(parts) == pytest.approx(whole(Piece(X)).log_likelihood, rel=1e-10)
+    saved = SavedModel(model, None, {}, Roles(), None)
+    whole, pieces = SeriesScorer(saved), SeriesScorer(saved)
+    parts = [pieces(Chunk(part)).log_likelihood for part in np.split(X, 2)]
+    assert np.concatenate(parts) == pytest.approx(whole(Chunk(X)).log_likelihood, rel=1e-10)
 
 
 def test_rows_leave_in_the_format_of_the_suffix(run, refused, fitted, tmp_path):
@@ -164,9 +167,9 @@ def test_models_are_combined(run, refused, tmp_path):
         )
     said = run("combine", "a.safetensors", "b.safetensors", "--save", "all.safetensors").stdout
     assert said == "GaussianMixture of 2 models, 800 points: all.safetensors\n"
-    together = kullback.load("all.safetensors")
+    together, columns, _ = read_model("all.safetensors")
     assert sorted(together.means_[:, 0].round()) == [-3, 3]
-    assert together.source_["names"] == ["c0", "c1", "c2", "c3"]
+    assert columns["names"] == ["c0", "c1", "c2", "c3"]
     run("combine", "a.safetensors", "b.safetensors", "--weights", "1,0", "--save", "one.safetensors")
     found, wanted = (kullback.load(f"{name}.safetensors").means_[:, 0] for name in ("one", "a"))
     assert np.sort(found) == pytest.approx(np.sort(wanted))

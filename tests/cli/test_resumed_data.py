@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,9 @@ from safetensors.numpy import save_file
 
 from cli.helpers import BATCH, held, rows_for, write_csv
 from kullback.cli import _checkpoint
+from kullback.cli._batch_fit import SignalCallback
 from kullback.cli._checkpoint import Checkpoint
-from kullback.cli._climb import Lookout
-from kullback.cli._place import Place, read_place
+from kullback.cli._progress import FIELDS, Progress, read_progress
 from tiers import slow
 
 FIT = ["fit", "gaussian-mixture", "data.csv", "--n-components", 3, "--random-state", 0, "--batch-rows", BATCH]
@@ -33,8 +34,8 @@ def stopped(run, monkeypatch):
     def stopped(*words, after=2):
         written, times = Checkpoint.write, []
 
-        def write(self, estimator, place):
-            written(self, estimator, place)
+        def write(self, *args):
+            written(self, *args)
             times.append(1)
             if len(times) == after:
                 signal.raise_signal(signal.SIGINT)
@@ -89,25 +90,25 @@ def test_all_files_of_a_folder_count(run, refused, stopped):
 def test_batch_em_takes_no_other_rows(run, refused, monkeypatch, change):
     write_csv("data.csv", ROWS)
     words = [*FIT, *KEPT, "--method", "em", "--max-iter", 4, "--tol", 0]
-    looked = Lookout.step
+    looked = SignalCallback.step
 
-    def step(self, model, history):
-        self._stop.asked = len(history) == 2
-        return looked(self, model, history)
+    def step(self, snapshot, history):
+        self._stop.requested = len(history) == 2
+        return looked(self, snapshot, history)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Lookout, "step", step)
+        patch.setattr(SignalCallback, "step", step)
         run(*words, code=130)
     new = {"replaced": OTHERS, "grown": np.concatenate([ROWS, ROWS[:3]]), "shorter": ROWS[:-3]}.get(change, ROWS)
     if change == "one entry":
         new = ROWS.copy()
         new[BATCH, 1] = -new[BATCH, 1]
-        forge("run.ckpt", lambda kept: kept["place"].update(data=None))  # as if no block of the file told it
+        forge("run.ckpt", lambda kept: kept["progress"].update(data=None))  # as if no block of the file told it
     write_csv("data.csv", new)
     assert refused(*words, "--resume").startswith("data.csv is not what was read before: ")
 
 
-def forge(path, change, part=lambda header: header["attributes"]["checkpoint_"]):
+def forge(path, change, part=lambda header: header["command"]["checkpoint"]):
     """Change what a checkpoint says of its place and its command, or another part of its header."""
     with safe_open(path, framework="numpy") as file:
         metadata, arrays = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -119,36 +120,36 @@ def forge(path, change, part=lambda header: header["attributes"]["checkpoint_"])
 WRONG = [None, True, -1, 1.5, 10**9, 10**30, "x", [], ["x"], {}, {"x": 1}]
 POSITION = {"file": 0, "name": "data.csv", "row": 128, "byte": 9, "line": 2, "skip": 128, "end": 9000}
 POSITION |= {"done": 128, "bad": 0, "codes": {}, "data": {"files": ["9 9 " + " ".join(["0" * 16] * 2)], "tail": None}}
-PLACES = {
-    "online": Place(0, POSITION, 128)._asdict(),
-    "second": Place(1, POSITION, 384, data=POSITION["data"])._asdict(),
-    "done": Place(2, None, 512, True)._asdict(),
-    "em": Place(7, None, 256, digest="0" * 32, data=POSITION["data"])._asdict(),
+PROGRESS = {
+    "online": asdict(Progress(0, POSITION, 128)),
+    "second": asdict(Progress(1, POSITION, 384, data=POSITION["data"])),
+    "done": asdict(Progress(2, None, 512, True)),
+    "em": asdict(Progress(7, None, 256, digest="0" * 32, data=POSITION["data"])),
 }
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", PROGRESS)
 def test_no_place_of_wrong_type_or_range_is_believed(name):
     command = {"method": "em" if name == "em" else "online", "passes": 2, "sequence": None}
-    assert read_place(PLACES[name], command, 7) == Place(**PLACES[name])
-    for key in Place._fields:
+    assert read_progress(PROGRESS[name], command, 7) == Progress(**PROGRESS[name])
+    for key in FIELDS:
         for value in WRONG:
-            forged = copy.deepcopy(PLACES[name])
+            forged = copy.deepcopy(PROGRESS[name])
             forged[key] = value
             # fingerprints are the source's to look at, and only a fit that goes on in its first pass tells its rows
             elsewhere = key == "data" and (isinstance(value, dict) or (value is None and name != "second"))
             elsewhere |= key == "rows" and value == 10**9 and name != "online"
-            if forged == PLACES[name] or elsewhere or (name == "em" and forged["done"] is True):
+            if forged == PROGRESS[name] or elsewhere or (name == "em" and forged["done"] is True):
                 continue
-            with pytest.raises(ValueError, match="of its place is"):
-                read_place(forged, command, 7)
+            with pytest.raises(ValueError, match="of its progress is"):
+                read_progress(forged, command, 7)
         with pytest.raises(ValueError, match="does not say where the fit was"):
-            read_place({name: value for name, value in PLACES[name].items() if name != key}, command, 7)
+            read_progress({name: value for name, value in PROGRESS[name].items() if name != key}, command, 7)
     for value in WRONG:
         with pytest.raises(ValueError, match="does not say where the fit was"):
-            read_place(value, command, 7)
+            read_progress(value, command, 7)
     with pytest.raises(ValueError, match="does not say where the fit was"):
-        read_place({**PLACES[name], "more": 1}, command, 7)
+        read_progress({**PROGRESS[name], "more": 1}, command, 7)
 
 
 def forgeries(kept):

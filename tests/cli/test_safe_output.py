@@ -15,6 +15,7 @@ from safetensors.numpy import save_file
 import kullback
 from cli.helpers import write_csv
 from estimators.forged import opened
+from kullback.cli._model_file import write_model
 from kullback.cli._table import _Lines
 from kullback.storage import printable
 
@@ -33,8 +34,7 @@ def model(run):
     """Save a small model whose columns have such names, as `fit` would."""
     write_csv("data.csv", X, [EVIL, TURNED])
     found = kullback.GaussianMixture(1, random_state=0).fit(X)
-    found.source_ = {"names": [EVIL, TURNED], "codes": {}}
-    found.save("m.safetensors")
+    write_model(found, "m.safetensors", {"names": [EVIL, TURNED], "codes": {}})
     return found
 
 
@@ -64,9 +64,8 @@ def test_a_terminal_gets_no_escapes_and_a_file_the_true_names(run, refused, mode
 
 def test_long_lists_are_cut_but_not_in_json(run, model):
     words = [f"word {place}" for place in range(9000)]
-    model.source_ = {"names": ["status", "b"], "codes": {"status": words}}
     model.lower_bounds_ = [0.5] * 3000
-    model.save("m.safetensors")
+    write_model(model, "m.safetensors", {"names": ["status", "b"], "codes": {"status": words}})
     told = run("inspect", "m.safetensors").stdout
     assert len(told) < 4000
     assert "words of status          word 0, word 1," in told

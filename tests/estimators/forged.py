@@ -73,7 +73,7 @@ def variants(header, arrays):
                 for place, wrong in enumerate([*WRONG_ARRAYS, -like, like[..., None], like.astype(np.int8)]):
                     wrong = np.ascontiguousarray(wrong).reshape(np.shape(wrong))
                     yield f"{key} array {place}", header, {**arrays, f"{group}.{key}": wrong}
-    for key in ("source_", "checkpoint_", "feature_names_in_", "waiting_inputs_", "family_"):
+    for key in ("feature_names_in_", "waiting_inputs_", "family_"):
         if key not in header["attributes"]:
             for place, value in enumerate(WRONG):
                 yield f"new {key} {place}", changed(header, "attributes", key, value), arrays
@@ -92,7 +92,7 @@ def refusal(path):
 
 
 #: What a page shows besides the model itself.
-SHOWN = ("source_", "feature_names_in_", "learning_curve_", "lower_bound", "n_points_seen_", "n_iter_", "converged_")
+SHOWN = ("feature_names_in_", "learning_curve_", "lower_bound", "n_points_seen_", "n_iter_", "converged_")
 
 
 def ask(path, X, page=None):

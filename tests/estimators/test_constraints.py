@@ -15,7 +15,7 @@ from kullback import estimators
 from kullback.estimators import _plain_constraints as plain
 from kullback.estimators import constraints
 
-KINDS = [kind for kind in map(estimators.__dict__.get, estimators.__all__) if hasattr(kind, "_parameter_constraints")]
+KINDS = [estimators.estimator_class(name) for name in estimators.REGISTRY]
 VALUES = [
     None, True, False, 0, 1, 2, -1, 2**40, 0.0, 0.5, 1.0, -0.5, np.nan, np.inf, np.int64(3), np.float32(0.5), "full",
     "diag", "kmeans", "viterbi", "", "nothing", b"bytes", [1, 2], (1, 2), [], np.ones(3), {"a": 1}, len, object(),

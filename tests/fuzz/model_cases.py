@@ -42,9 +42,9 @@ def _left_out(node: Any, key: Any) -> None:
     del node[key]
 
 
-def _place(name: str, path: str, value: Any) -> Case:
-    """Return a checkpoint that says another place."""
-    return _header(f"checkpoint {name}", f"resume {name}", f"attributes.checkpoint_.place.{path}", _told(value))
+def _progress(name: str, path: str, value: Any) -> Case:
+    """Return a checkpoint that says another progress."""
+    return _header(f"checkpoint {name}", f"resume {name}", f"command.checkpoint.progress.{path}", _told(value))
 
 
 def _tensor(origin: str, name: str, array: np.ndarray) -> Case:
@@ -68,15 +68,13 @@ def _tensor(origin: str, name: str, array: np.ndarray) -> Case:
 
 
 MODEL_CASES: dict[str, Case] = {
-    "source is a number": _header(DIAGONAL, "inspect", "attributes.source_", _told(5)),
-    "source is a list": _header(DIAGONAL, "score", "attributes.source_", _told([1])),
-    "names are numbers": _header(DIAGONAL, "inspect", "attributes.source_.names", _told([1, 2, 3])),
-    "words are no list": _header(WORDS, "inspect", "attributes.source_.codes.w", _told(7)),
+    "source is a number": _header(DIAGONAL, "inspect", "command.source", _told(5)),
+    "source is a list": _header(DIAGONAL, "score", "command.source", _told([1])),
+    "names are numbers": _header(DIAGONAL, "inspect", "command.source.names", _told([1, 2, 3])),
+    "words are no list": _header(WORDS, "inspect", "command.source.codes.w", _told(7)),
     "a bound that is a word": _header(DIAGONAL, "inspect", "attributes.lower_bound_", _told("x")),
     "nobody counted the points": _header(DIAGONAL, "learn", "attributes.n_points_seen_", _left_out, ""),
-    "names that write to the terminal": _header(
-        DIAGONAL, "inspect", "attributes.source_.names.0", _told("\x1b]0;p\a"), ""
-    ),
+    "names that write to the terminal": _header(DIAGONAL, "inspect", "command.source.names.0", _told("\x1b]0;p\a"), ""),
     "a parameter that is very long": _header(DIAGONAL, "ask", "parameters.covariance_type", _told("x" * 100_000)),
     "a noise of 100,000 numbers": _tensor("model probabilistic-pca", "attributes.noise_variance_", np.ones(100_000)),
     "fewer than no categories": _tensor(
@@ -88,12 +86,12 @@ MODEL_CASES: dict[str, Case] = {
     "more categories than the model has": _header(
         "model categorical-mixture", "fit anew", "parameters.n_categories", _told(10**8)
     ),
-    "a pass that never was": _place("online", "turn", 10**9),
-    "less than no rows": _place("online", "rows", -1),
-    "a row that is a word": _place("online", "position.row", "x"),
-    "a byte that is a list": _place("online", "position.byte", [1]),
-    "a row before the first": _place("shuffled", "position.first", -5),
-    "a file that never was": _place("arrow", "position.file", 2**31),
+    "a pass that never was": _progress("online", "epoch", 10**9),
+    "less than no rows": _progress("online", "rows", -1),
+    "a row that is a word": _progress("online", "position.row", "x"),
+    "a byte that is a list": _progress("online", "position.byte", [1]),
+    "a row before the first": _progress("shuffled", "position.first", -5),
+    "a file that never was": _progress("arrow", "position.file", 2**31),
     "a rule that is very long": _header("search real", "search real", "stopped", _told("y" * 5000)),
     "what is saved twice": _as_it_is(DIAGONAL, "save"),
     "a checkpoint as it is": _as_it_is("checkpoint online", "resume online"),

@@ -13,7 +13,7 @@ from cli.helpers import rows_for, write_csv
 from fuzz import data_seeds, tensors
 from kullback.cli import app
 from kullback.cli._checkpoint import Checkpoint
-from kullback.cli._kinds import kinds
+from kullback.cli._registry import estimator_commands
 
 BATCH = 32
 #: What folders are called in files, so that a file is the same wherever it is made; they all have paths of this length.
@@ -37,7 +37,7 @@ def size(name: str) -> list[Any]:
 
 
 #: Name of a model: what to fit, of which data.
-MODELS: dict[str, list[Any]] = {name: [name, f"{name}.csv", *size(name)] for name in kinds()} | {
+MODELS: dict[str, list[Any]] = {name: [name, f"{name}.csv", *size(name)] for name in estimator_commands()} | {
     "gaussian-mixture diag": ["gaussian-mixture", "numbers.csv", "--n-components", 2, "--covariance-type", "diag"],
     "gaussian-mixture tied": ["gaussian-mixture", "numbers.csv", "--n-components", 2, "--covariance-type", "tied"],
     "mixture mixed": ["mixture", "mixed.csv", "--n-components", 2, "--family", "gaussian,categorical,bernoulli"],
@@ -71,7 +71,7 @@ def resume_words(name: str, checkpoint: str) -> list[Any]:
 
 def write_tables(folder: Path, times: int = 1) -> None:
     """Write the data that models are fitted to, so many times as long. Its time is always the same."""
-    for name in kinds():
+    for name in estimator_commands():
         write_csv(folder / f"{name}.csv", rows_for(name, 2 * BATCH))
     rng = np.random.default_rng(4)
     rows = 3 * BATCH * times

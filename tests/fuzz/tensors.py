@@ -25,8 +25,8 @@ _SIZES = (0, 1, 100, 1000, 10**4, 2 * 10**4, 10**6, 10**7, 5 * 10**7, 10**8, 10*
 _TYPES = ("F64", "F32", "F16", "BF16", "I64", "I32", "I8", "U8", "BOOL", "U64", "F8_E4M3", "X", "")
 _SHAPES: tuple[Any, ...] = ([], [0], [1], [2], [-1], [10**13], [2**62, 4], [100000], [1, 1, 1, 1], "x", None, [1.5])
 #: What tells of the data and the place in it is small, and is where most can go wrong.
-_WEIGHTS = {"format": 0.3, "version": 0.2, "kind": 0.5, "parameters": 10, "attributes": 10, "source_": 6}
-_WEIGHTS |= {"checkpoint_": 15, "command": 0.5, "place": 6, "position": 4, "before": 3}
+_WEIGHTS = {"format": 0.3, "version": 0.2, "kind": 0.5, "parameters": 10, "attributes": 10, "command": 10}
+_WEIGHTS |= {"source": 6, "checkpoint": 9, "progress": 6, "position": 4, "before": 3}
 _WEIGHTS |= {"n_features_in_": 4, "n_points_seen_": 4, "n_batches_seen_": 12, "lower_bound_": 4, "lower_bounds_": 2}
 
 
@@ -163,11 +163,11 @@ def _of_another_type(header: dict[str, Any], rng: random.Random) -> dict[str, An
 
 def _of_another_name(header: dict[str, Any], rng: random.Random) -> dict[str, Any]:
     """Give one column of the data that a model knows a name that a terminal would obey."""
-    attributes = header["attributes"]
-    source = attributes.get("source_", {})
+    command = header.get("command", {})
+    source = command.get("source", {})
     names = list(source.get("names") or ["x"])
     names[rng.randrange(len(names))] = rng.choice(ESCAPES)
-    return {**header, "attributes": {**attributes, "source_": {**source, "names": names}}}
+    return {**header, "command": {**command, "source": {**source, "names": names}}}
 
 
 def _changed(tree: Any, rng: random.Random) -> Any:

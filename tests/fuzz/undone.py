@@ -33,7 +33,7 @@ UNDONE: dict[str, list[tuple[str, str, str]]] = {
         ("sources/_columns.py", "places.append(known[each])", "places.append(names.index(each))"),
     ],
     "places of checkpoints are validated": [
-        ("cli/_place.py", "        if not fits:", "        if False:"),
+        ("cli/_progress.py", "        if not fits:", "        if False:"),
         ("sources/_table_source.py", "        check_position(", "        (lambda *args: None)("),
     ],
     "zstd is read": [("sources/_compressed.py", 'SUFFIXES = (".gz", ".zst")', 'SUFFIXES = (".gz",)')],

@@ -20,7 +20,7 @@ import pyarrow as pa
 from fuzz import data_seeds, model_seeds
 from fuzz.files import File
 from kullback import estimators, sources
-from kullback.cli._group import _sentence
+from kullback.cli._group import error_sentence
 
 #: Characters of a line: what the command allows itself, for names of files and columns may be long, and its name.
 LONGEST = 1010
@@ -90,7 +90,7 @@ def _expected(outcome: Outcome, file: File) -> Outcome:
 
 
 def _refused(error: Exception) -> Outcome:
-    sentence = _sentence(error)
+    sentence = error_sentence(error)
     if sentence is None or type(error).__module__.startswith("pyarrow"):  # a sentence of ours says which file it is
         import traceback
 

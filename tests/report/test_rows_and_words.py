@@ -68,14 +68,13 @@ def of_words():
     """Return a mixture of two columns that was learned from words, as the command leaves it."""
     shares = np.array([[[0.75, 0.25, 0.0], [0.2, 0.3, 0.5]], [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0]]])
     model = mixture(kullback.CategoricalMixture, Independent(Categorical(shares)))
-    model.source_ = {"names": ["status", "code"], "codes": {"status": WORDS}}
     model.feature_names_in_ = np.array(["status", "code"], dtype=object)
     return model, np.random.default_rng(0).integers(0, 3, (60, 2)).astype(float)
 
 
 def test_words_of_a_category_are_shown_and_escaped(tmp_path):
     model, X = of_words()
-    text = write_report(model, tmp_path / "page.html", X).read_text(encoding="utf-8")
+    text = write_report(model, tmp_path / "page.html", X, words={"status": WORDS}).read_text(encoding="utf-8")
     assert "<b>" not in text
     cells = re.findall(r"<td[^>]*>([^<]*)</td>", text)
     assert "run: 0.75, idle: 0.25" in cells  # the table of components
@@ -86,7 +85,7 @@ def test_words_of_a_category_are_shown_and_escaped(tmp_path):
 
 def test_words_stand_at_the_axes():
     model, X = of_words()
-    subject = Subject(model, X)
+    subject = Subject(model, X, words={"status": WORDS})
     at = grid(subject.columns[0], subject.weights, X[:, 0])
     assert at.labels == tuple(WORDS)
     np.testing.assert_allclose(at.densities(subject.columns[0]), [[0.75, 0.25, 0.0], [0.0, 0.5, 0.5]])
@@ -106,10 +105,9 @@ def test_of_many_words_the_commonest_have_bars():
 
 def test_states_of_words_have_words_in_time(tmp_path):
     model = chain(kullback.CategoricalHMM, Independent(Categorical(np.array([[[0.75, 0.25, 0]], [[0, 0.5, 0.5]]]))))
-    model.source_ = {"names": ["status"], "codes": {"status": WORDS}}
     model.feature_names_in_ = np.array(["status"], dtype=object)
     X = np.random.default_rng(0).integers(0, 3, (60, 1)).astype(float)
-    text = write_report(model, tmp_path / "page.html", X).read_text(encoding="utf-8")
+    text = write_report(model, tmp_path / "page.html", X, words={"status": WORDS}).read_text(encoding="utf-8")
     timeline = text[text.index("timeline") : text.index("The states")]
     assert "run" in timeline
     assert "&lt;b&gt;warm" in timeline

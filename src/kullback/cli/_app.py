@@ -5,11 +5,11 @@ from typing import Annotated
 import typer
 
 import kullback
+from kullback.cli._arguments import example
 from kullback.cli._combine import combine
 from kullback.cli._decode import decode
-from kullback.cli._example import example
 from kullback.cli._forecast import forecast
-from kullback.cli._group import OnDemand, OneSentence
+from kullback.cli._group import ErrorGroup, LazyGroup
 from kullback.cli._impute import impute
 from kullback.cli._inspect import inspect
 from kullback.cli._report import report
@@ -20,7 +20,7 @@ _FIT = "kullback fit gaussian-mixture data.csv --n-components 3 --save model.saf
 _SCORE = "kullback score model.safetensors data.csv --output scores.csv"
 
 app = typer.Typer(
-    cls=OneSentence,
+    cls=ErrorGroup,
     name="kullback",
     add_completion=False,
     rich_markup_mode=None,
@@ -28,7 +28,7 @@ app = typer.Typer(
     epilog=example(_FIT, _SCORE),
 )
 fitting = typer.Typer(
-    cls=OnDemand,
+    cls=LazyGroup,
     rich_markup_mode=None,
     help="Fit an estimator to a file or a stream, and save it.",
     epilog=example(_FIT),
@@ -44,8 +44,8 @@ app.command(epilog=example("kullback inspect model.safetensors"))(inspect)
 app.command(epilog=example("kullback report model.safetensors --data data.csv --output report.html"))(report)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         print(kullback.__version__)
         raise typer.Exit
 

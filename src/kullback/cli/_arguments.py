@@ -1,4 +1,4 @@
-"""Arguments that several commands have."""
+"""Arguments that several commands have, and examples under their help."""
 
 from pathlib import Path
 from typing import Annotated
@@ -23,3 +23,11 @@ MaxBad = Annotated[int, typer.Option(help="How many bad rows may be left out.", 
 RandomState = Annotated[int | None, typer.Option(help="Decides what is drawn; the model's own random_state otherwise.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Answer in JSON, one object on a line.")]
+
+#: The models of which some commands ask.
+SERIES = "models of series, hidden Markov models and linear dynamical systems"
+
+
+def example(*lines: str) -> str:
+    r"""Return an epilog that shows commands as they are typed; \b keeps the lines apart."""
+    return "\b\nExample:\n" + "\n".join(f"  $ {line}" for line in lines)

@@ -1,5 +1,6 @@
 """A fit that can go on after anything: the model, its schedule and the place in the data in one file."""
 
+import dataclasses
 import json
 import os
 import time
@@ -8,9 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from kullback import estimators
-from kullback.cli._place import Place, read_place
-from kullback.storage import lock_file, remove_leftovers
+from kullback.cli._model_file import Columns, read_model, write_model
+from kullback.cli._progress import Progress, read_progress
+from kullback.storage import lock_file, quote, remove_leftovers
 
 
 class Checkpoint:
@@ -23,7 +24,7 @@ class Checkpoint:
     def __init__(self, path: Path, command: dict[str, Any], every: float):
         self._path, self._every, self._last = path, every, time.monotonic()
         self._command = json.loads(json.dumps(command))
-        self._written: Place | None = None
+        self._written: Progress | None = None
         self._lock: Any = None
 
     def __enter__(self) -> Self:
@@ -51,61 +52,56 @@ class Checkpoint:
         self._lock.close()
         self._lock = None
 
-    def begin(self, resume: bool) -> tuple[Any, Place]:
-        """Return the estimator and the place to go on from; None and the first place if there is no such file."""
+    def begin(self, resume: bool) -> tuple[Any, Columns, Progress]:
+        """Return the estimator, its columns and the progress to go on from; None and a start if there is no file."""
         if not self._path.exists():
             remove_leftovers(self._path)
-            return None, Place()
-        if not resume:
-            _, place = self._read()
-            if not place.done:
-                raise ValueError(
-                    f"{self._path} holds a fit that is not done: add --resume to go on, or remove the file."
-                )
-            return None, Place()
-        estimator, place = self._read()
-        remove_leftovers(self._path)
-        return estimator, place
+            return None, {}, Progress()
+        estimator, columns, progress = self._read()
+        if resume:
+            remove_leftovers(self._path)
+            return estimator, columns, progress
+        if not progress.done:
+            raise ValueError(f"{self._path} holds a fit that is not done: add --resume to go on, or remove the file.")
+        return None, {}, Progress()
 
-    def _read(self) -> tuple[Any, Place]:
-        estimator = estimators.load(self._path)
-        held = vars(estimator).pop("checkpoint_", None)
-        if not isinstance(held, dict) or not isinstance(held.get("command"), dict):
+    def _read(self) -> tuple[Any, Columns, Progress]:
+        estimator, columns, checkpoint = read_model(self._path)
+        if checkpoint is None:
             raise ValueError(f"{self._path} is a model and no checkpoint: give --checkpoint another file.")
-        theirs = held["command"]
+        theirs = checkpoint["command"]
         for name in {**self._command, **theirs}:
             if name not in theirs or name not in self._command or not _same(theirs[name], self._command[name]):
-                was, now = (_shown(command.get(name)) for command in (theirs, self._command))
+                was, now = (quote(command.get(name)) for command in (theirs, self._command))
                 raise ValueError(
                     f"{self._path} is a checkpoint of another command: {name[:60]} was {was} there and is {now} here; "
                     f"give the same command, or another file."
                 )
+        attributes = vars(estimator)
         try:
-            place = read_place(held.get("place"), self._command, len(getattr(estimator, "lower_bounds_", ())))
-            _check_source(estimator)
+            progress = read_progress(checkpoint["progress"], self._command, len(attributes.get("lower_bounds_", ())))
+            if columns.get("codes") is None:
+                raise ValueError("it does not say what words there were")
             _check_parameters(estimator, self._command)
             waits = self._command["method"] == "online" and "lag" in self._command  # rows of a series that wait
-            if not waits and getattr(estimator, "n_points_seen_", place.rows) != place.rows:
-                raise ValueError(f"its place is after {place.rows:,} rows, and its model has learned from others")
+            if not waits and attributes.get("n_points_seen_", progress.rows) != progress.rows:
+                raise ValueError(f"its progress is {progress.rows:,} rows, and its model has learned from others")
         except ValueError as error:
             raise ValueError(f"{self._path} is damaged: {error}.") from None
-        return estimator, place
+        return estimator, columns, progress
 
     @property
     def due(self) -> bool:
         """Whether it is time for the next."""
         return time.monotonic() - self._last >= self._every
 
-    def write(self, estimator: Any, place: Place) -> None:
-        """Keep the estimator and the place, unless they are kept already."""
-        if place == self._written:
+    def write(self, estimator: Any, columns: Columns, progress: Progress) -> None:
+        """Keep an estimator, its columns and its progress, unless they are kept already."""
+        if progress == self._written:
             return
-        estimator.checkpoint_ = {"command": self._command, "place": place._asdict()}
-        try:
-            estimator.save(self._path)
-        finally:
-            del estimator.checkpoint_
-        self._last, self._written = time.monotonic(), place
+        kept = {"command": self._command, "progress": dataclasses.asdict(progress)}
+        write_model(estimator, self._path, columns, kept)
+        self._last, self._written = time.monotonic(), progress
 
 
 def _is(file: Any, path: Path) -> bool:
@@ -116,30 +112,14 @@ def _is(file: Any, path: Path) -> bool:
         return False
 
 
-def _check_source(estimator: Any) -> None:
-    """Raise unless the words of columns can be used in the next pass."""
-    told = getattr(estimator, "source_", None)
-    codes = told.get("codes") if isinstance(told, dict) else None
-    if not isinstance(codes, dict):
-        raise ValueError("it does not say what words there were")
-    for words in codes.values():
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise ValueError("the words of a column are no words")
-
-
 def _check_parameters(estimator: Any, command: dict[str, Any]) -> None:
     """Raise unless the parameters are those of the command; what it leaves to the data, the data has decided."""
     for name, value in estimator.get_params(deep=False).items():
-        found, asked = value.tolist() if isinstance(value, np.ndarray) else value, command.get(name)
-        if name != "verbose" and asked not in (None, "auto") and not _same(found, asked):  # a terminal decides that
-            raise ValueError(f"its model has {name} = {_shown(found)}, and its command {_shown(asked)}")
+        found, wanted = value.tolist() if isinstance(value, np.ndarray) else value, command.get(name)
+        if name != "verbose" and wanted not in (None, "auto") and not _same(found, wanted):  # a terminal decides that
+            raise ValueError(f"its model has {name} = {quote(found)}, and its command {quote(wanted)}")
 
 
 def _same(one: Any, other: Any) -> bool:
     """Whether two values of JSON are the same, and of the same type: True is not 1."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 100 else text[:97] + "..."

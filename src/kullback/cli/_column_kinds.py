@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kullback.cli._kinds import command_name
+from kullback.cli._registry import command_name
 
 #: The family of a column in `--family auto`, by what the column holds.
 _AUTO = {"words": "categorical", "truth": "bernoulli", "number": "gaussian"}
@@ -11,7 +11,7 @@ _AUTO = {"words": "categorical", "truth": "bernoulli", "number": "gaussian"}
 _SOME = 10
 
 
-def suit(estimator: Any, values: dict[str, str], inputs: dict[str, str]) -> None:
+def choose_families(estimator: Any, values: dict[str, str], inputs: dict[str, str]) -> None:
     """Choose the families that are left to the columns, and refuse words where a model learns from numbers.
 
     `values` says what each column of the model holds, `inputs` what each column holds that is known from outside.
@@ -22,9 +22,9 @@ def suit(estimator: Any, values: dict[str, str], inputs: dict[str, str]) -> None
         estimator.set_params(family=families[0] if len(set(families)) == 1 else families)
     elif isinstance(choice, Sequence) and not isinstance(choice, str) and len(choice) != len(values):
         raise ValueError(
-            f"--family has {len(choice)} names, and the columns are {_named(list(values))}: each needs one."
+            f"--family has {len(choice)} names, and the columns are {_quote_labels(list(values))}: each needs one."
         )
-    families = estimator._families
+    families = estimator.column_families
     names = dict.fromkeys(values, families) if isinstance(families, str) else dict(zip(values, families, strict=True))
     words = [label for label, kind in values.items() if kind == "words" and names[label] != "categorical"]
     if words:
@@ -34,9 +34,9 @@ def suit(estimator: Any, values: dict[str, str], inputs: dict[str, str]) -> None
         raise ValueError(f"{_hold(strange)} words, and inputs are numbers: leave them out of --input-columns.")
 
 
-def make_room(estimator: Any, values: dict[str, str], codes: dict[str, list[str]]) -> None:
-    """Tell a model of categories how many words each column has, where it was not told and all are known."""
-    families = estimator._families
+def set_category_counts(estimator: Any, values: dict[str, str], codes: dict[str, list[str]]) -> None:
+    """Set how many words each column of a model of categories has, where that is left open and all are known."""
+    families = estimator.column_families
     names = [families] * len(values) if isinstance(families, str) else list(families)
     if any(name == "categorical" and kind == "number" for name, kind in zip(names, values.values(), strict=True)):
         return  # categories that are numbers already are counted by the model
@@ -52,7 +52,7 @@ def _refuse(estimator: Any, words: list[str], others: list[str], family: str, ch
         raise ValueError(f"{_hold(words)} words, and family {family} is for numbers: use categorical or auto there.")
     kind = command_name(type(estimator).__name__)
     other = "hmm" if kind.endswith("hmm") or "dynamical" in kind else "mixture"
-    left = f"--columns {_listed(others)}" if others else "--columns"
+    left = f"--columns {_join_labels(others)}" if others else "--columns"
     raise ValueError(
         f"{_hold(words)} words, and {kind} learns from numbers: leave {'it' if len(words) == 1 else 'them'} out "
         f"({left}), or use {other}, which takes words."
@@ -60,13 +60,13 @@ def _refuse(estimator: Any, words: list[str], others: list[str], family: str, ch
 
 
 def _hold(labels: list[str]) -> str:
-    return f"column {labels[0]!r} holds" if len(labels) == 1 else f"columns {_named(labels)} hold"
+    return f"column {labels[0]!r} holds" if len(labels) == 1 else f"columns {_quote_labels(labels)} hold"
 
 
-def _named(labels: list[str]) -> str:
+def _quote_labels(labels: list[str]) -> str:
     more = f" and {len(labels) - _SOME} more" if len(labels) > _SOME else ""
     return ", ".join(repr(label) for label in labels[:_SOME]) + more
 
 
-def _listed(labels: list[str]) -> str:
+def _join_labels(labels: list[str]) -> str:
     return ",".join(labels[:_SOME]) + (",…" if len(labels) > _SOME else "")

@@ -21,25 +21,26 @@ def combine(
 ) -> None:
     """Make one model of several fitted apart, without their data."""
     from kullback import estimators
-    from kullback.cli._held import Held
-    from kullback.cli._say import answer, said_warnings
+    from kullback.cli._messages import print_answer, print_warnings
+    from kullback.cli._model_file import write_model
+    from kullback.cli._saved_model import SavedModel
     from kullback.storage import check_writable
 
     check_writable(save)
-    held = [Held.load(path) for path in models]
-    for path, other in zip(models, held, strict=True):
-        for what, mine, theirs in (("columns", held[0].names, other.names), ("words", held[0].codes, other.codes)):
+    saved = [SavedModel.load(path) for path in models]
+    first = saved[0]
+    for path, other in zip(models, saved, strict=True):
+        for what, mine, theirs in (("columns", first.names, other.names), ("words", first.codes, other.codes)):
             if mine != theirs:
                 raise ValueError(f"{path} and {models[0]} have other {what}: {theirs} and {mine}.")
     try:
         shares = None if weights is None else [float(weight) for weight in weights.split(",")]
     except ValueError:
         raise ValueError(f"--weights is {weights!r}: it must be numbers with commas between them.") from None
-    with said_warnings(quiet):
+    with print_warnings(quiet):
         together = estimators.combine(
-            [one.estimator for one in held], shares, n_components=n_components, random_state=random_state
+            [one.estimator for one in saved], shares, n_components=n_components, random_state=random_state
         )
-    together.source_ = {"names": held[0].names, "codes": held[0].codes}
-    together.save(save)
+    write_model(together, save, {"names": first.names, "codes": first.codes})
     if not quiet:
-        answer(f"{held[0].kind} of {len(held)} models, {together.n_points_seen_:,.0f} points: {save}")
+        print_answer(f"{first.kind} of {len(saved)} models, {together.n_points_seen_:,.0f} points: {save}")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kullback.cli._arguments import Data, Format, Header, Json, Model, Output
+from kullback.cli._arguments import SERIES, Data, Format, Header, Json, Model, Output
 
 
 def decode(
@@ -20,21 +20,20 @@ def decode(
     """
     import numpy as np
 
-    from kullback.cli._held import Held
+    from kullback.cli._saved_model import SavedModel
     from kullback.cli._table import Table
 
     table = Table(output, as_json)
-    held = Held.load(model)
-    smooths = hasattr(held.estimator, "smooth")
-    if not smooths:
-        held.need("decode", "decode", "models of series, hidden Markov models and linear dynamical systems")
-    piece = held.all_rows(data, header=header, format=format)
-    if smooths:
-        mean, covariance = held.estimator.smooth(piece.X, **piece.known)
+    saved = SavedModel.load(model)
+    able = saved.capabilities
+    saved.require(able.decodes or able.smooths, "decode", SERIES)
+    chunk = saved.read(data, header=header, format=format)
+    if able.smooths:
+        mean, covariance = saved.estimator.smooth(chunk.X, **chunk.extras)
         spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
         columns: dict[str, Any] = {f"state_{h}": mean[:, h] for h in range(mean.shape[1])}
         columns |= {f"state_{h}_sd": spread[:, h] for h in range(mean.shape[1])}
     else:
-        columns = {"state": held.estimator.decode(piece.X, **piece.known)[1]}
+        columns = {"state": saved.estimator.decode(chunk.X, **chunk.extras)[1]}
     with table:
         table.write(columns)

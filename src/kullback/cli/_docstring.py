@@ -4,21 +4,23 @@ import inspect
 import re
 from typing import Any
 
+from kullback.estimators import estimator_class
+
 _AS_IN = re.compile(r"As in `(\w+)`(?:[.;,]\s*|$)")
 
 
-def described(kind: type) -> dict[str, str]:
+def parameter_texts(kind: type) -> dict[str, str]:
     """Return the text of each parameter. Where it says "As in `Other`", the text is that of the other class.
 
     >>> from kullback import PoissonMixture
-    >>> described(PoissonMixture)["max_iter"]
+    >>> parameter_texts(PoissonMixture)["max_iter"]
     'The largest number of iterations of `fit`.'
     """
-    found = _written(kind)
+    found = _parse_parameters(kind)
     for name, text in found.items():
         other = _AS_IN.match(text)
         if other:
-            theirs = described(_class(other[1])).get(name, "")
+            theirs = parameter_texts(estimator_class(other[1])).get(name, "")
             found[name] = f"{theirs} {text[other.end() :]}".strip()
     return found
 
@@ -28,7 +30,7 @@ def summary(kind: Any) -> str:
     return (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ")
 
 
-def _written(kind: type) -> dict[str, str]:
+def _parse_parameters(kind: type) -> dict[str, str]:
     lines = (inspect.getdoc(kind) or "").splitlines()
     try:
         start = lines.index("Parameters") + 2
@@ -44,9 +46,3 @@ def _written(kind: type) -> dict[str, str]:
         elif line:
             found.update({name: f"{found.get(name, '')} {line.strip()}".strip() for name in names})
     return found
-
-
-def _class(name: str) -> type:
-    from kullback import estimators
-
-    return getattr(estimators, name)

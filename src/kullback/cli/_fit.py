@@ -2,7 +2,6 @@
 
 import contextlib
 import enum
-import inspect
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,14 +10,17 @@ import numpy as np
 import typer
 
 from kullback.cli._arguments import BatchRows, Columns, Data, Format, Header, Json, MaxBad, Quiet, Save, SkipBad
+from kullback.cli._batch_fit import fit_batch
 from kullback.cli._checkpoint import Checkpoint
-from kullback.cli._climb import fit_at_once
+from kullback.cli._column_roles import Roles
 from kullback.cli._input import Input
-from kullback.cli._learn import Outcome, fit_online, is_of_sequences, started
-from kullback.cli._place import Place
-from kullback.cli._progress import Progress, write_json
-from kullback.cli._roles import Roles
-from kullback.cli._say import answer, said_warnings, say
+from kullback.cli._json import write_json
+from kullback.cli._messages import print_answer, print_message, print_warnings
+from kullback.cli._model_file import write_model
+from kullback.cli._online_fit import Outcome, fit_online
+from kullback.cli._progress import Progress
+from kullback.cli._progress_line import ProgressLine
+from kullback.estimators import REGISTRY, check_parameters
 from kullback.storage import check_writable
 
 
@@ -84,44 +86,44 @@ def fit(
     """Check what was asked for, then fit and save."""
     read = {"format": format, "batch_rows": batch_rows, "header": header}
     read |= {"skip_bad": skip_bad, "max_bad": max_bad, "shuffle": shuffle}
-    sequence = labels(sequence_column, "sequence-column", header) or [None]
-    roles = Roles(sequence[0], tuple(labels(input_columns, "input-columns", header) or ()))
-    rows = Input(data, estimator.random_state or 0, roles, labels(columns, "columns", header), **read)
+    sequence = parse_labels(sequence_column, "sequence-column", header) or [None]
+    roles = Roles(sequence[0], tuple(parse_labels(input_columns, "input-columns", header) or ()))
+    rows = Input(data, estimator.random_state or 0, roles, parse_labels(columns, "columns", header), **read)
     _check(estimator, method, passes, shuffle, checkpoint, resume, rows.piped, scheduler)
-    _check_roles(type(estimator), roles, scheduler, method)
+    _check_roles(type(estimator).__name__, roles, scheduler, method)
     for goal in (save, *([] if checkpoint is None else [checkpoint])):
         check_writable(goal)
-    estimator._validate_params()
+    check_parameters(estimator)
     began = time.monotonic()
     with contextlib.ExitStack() as stack:
-        stack.enter_context(said_warnings(quiet))
-        kept, place = None, Place()
+        stack.enter_context(print_warnings(quiet))
+        kept, before = None, Progress()
         if checkpoint is not None:
-            command = {"kind": type(estimator).__name__, **rows.told, "passes": passes, "method": str(method)}
+            command = {"kind": type(estimator).__name__, **rows.settings, "passes": passes, "method": str(method)}
             command |= {name: _plain(value) for name, value in estimator.get_params().items()}
             kept = stack.enter_context(Checkpoint(checkpoint, command, 0 if rows.piped else checkpoint_every))
-            found, place = kept.begin(resume)
+            found, rows.columns, before = kept.begin(resume)
             estimator = estimator if found is None else found
             if found is not None and rows.piped and method is Method.online:
-                say(f"{rows} cannot be gone back to: at most one batch is seen again, if it is sent again.")
+                print_message(f"{rows} cannot be gone back to: at most one batch is seen again, if it is sent again.")
         if scheduler is not None:
             from kullback.cli._cluster import fit_on_cluster
 
             how = None if method is Method.em else (passes, synchronize_every)
-            estimator, outcome = fit_on_cluster(estimator, rows, scheduler, how, place, kept, quiet or as_json)
+            estimator, outcome = fit_on_cluster(estimator, rows, scheduler, how, before, kept, quiet or as_json)
         elif method is Method.em:
-            outcome = fit_at_once(estimator, rows, place, kept, quiet or as_json)
+            outcome = fit_batch(estimator, rows, before, kept, quiet or as_json)
         else:
-            outcome = fit_online(estimator, rows, passes, place, kept, Progress(quiet, as_json))
-    if not started(estimator):
-        say("stopped before there were enough rows to start from: there is nothing to save.")
+            outcome = fit_online(estimator, rows, passes, before, kept, ProgressLine(quiet, as_json))
+    if not estimator.has_started:
+        print_message("stopped before there were enough rows to start from: there is nothing to save.")
         raise typer.Exit(outcome.code)
-    estimator.save(save)
+    write_model(estimator, save, rows.columns)
     if not quiet:
-        _tell(estimator, outcome, save, time.monotonic() - began, as_json)
-    if not outcome.place.done:
+        _print_result(estimator, outcome, save, time.monotonic() - began, as_json)
+    if not outcome.progress.done:
         go_on = f"; the same command with --resume goes on from {checkpoint}" if checkpoint else ""
-        say(f"stopped after {outcome.place.rows:,} rows: the model so far is in {save}{go_on}.")
+        print_message(f"stopped after {outcome.progress.rows:,} rows: the model so far is in {save}{go_on}.")
         raise typer.Exit(outcome.code)
 
 
@@ -140,9 +142,9 @@ def _check(
     if method is Method.em and (passes > 1 or shuffle):
         given = "passes" if passes > 1 else "shuffle"
         raise ValueError(f"--{given} is for --method online: batch EM reads everything first, and ends by itself.")
-    if method is Method.em and checkpoint and getattr(estimator, "n_init", 1) > 1:
+    if method is Method.em and checkpoint and estimator.get_params().get("n_init", 1) > 1:
         raise ValueError(f"--n-init is {estimator.n_init}: a checkpoint of --method em is of one start.")
-    if shuffle and is_of_sequences(type(estimator)):
+    if shuffle and REGISTRY[kind].capabilities.data == "sequences":
         raise ValueError(f"--shuffle is not for {kind}: the rows of a series follow each other.")
     if resume and checkpoint is None:
         raise ValueError("--resume needs --checkpoint FILE: the file to go on from.")
@@ -155,18 +157,19 @@ def _check(
         raise ValueError("--checkpoint with --scheduler is for --method em: online each worker is at another place.")
 
 
-def _check_roles(kind: Any, roles: Roles, scheduler: str | None, method: Method) -> None:
+def _check_roles(kind: str, roles: Roles, scheduler: str | None, method: Method) -> None:
     """Raise if an estimator has no use for a column."""
-    if roles.sequence is not None and not is_of_sequences(kind):
-        raise ValueError(f"--sequence-column is not for {kind.__name__}: its rows do not follow each other.")
-    if roles.inputs and "inputs" not in inspect.signature(kind.partial_fit).parameters:
-        raise ValueError(f"--input-columns is not for {kind.__name__}: it has no inputs.")
+    capabilities = REGISTRY[kind].capabilities
+    if roles.sequence is not None and capabilities.data != "sequences":
+        raise ValueError(f"--sequence-column is not for {kind}: its rows do not follow each other.")
+    if roles.inputs and not capabilities.takes_inputs:
+        raise ValueError(f"--input-columns is not for {kind}: it has no inputs.")
     if scheduler is not None and (roles.inputs or (roles and method is Method.online)):
         given = "--input-columns" if roles.inputs else "--sequence-column and --method online"
         raise ValueError(f"--scheduler does not go with {given}: fit here, or from Python with kullback.distributed.")
 
 
-def labels(text: str | None, option: str, header: bool) -> list[Any] | None:
+def parse_labels(text: str | None, option: str, header: bool) -> list[Any] | None:
     """Return names of columns; places, from 0, where there are no names."""
     if text is None:
         return None
@@ -183,18 +186,12 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def _tell(estimator: Any, outcome: Outcome, save: Path, seconds: float, as_json: bool) -> None:
-    rows, bound = outcome.place.rows, float(getattr(estimator, "lower_bound_", np.nan))
-    kind = type(estimator).__name__
+def _print_result(estimator: Any, outcome: Outcome, save: Path, seconds: float, as_json: bool) -> None:
+    rows, kind = outcome.progress.rows, type(estimator).__name__
     if as_json:
-        told = {
-            "kind": kind,
-            "saved": str(save),
-            "done": outcome.place.done,
-            "rows": rows,
-            "bad_rows": outcome.bad_rows,
-        }
-        write_json({**told, "log_likelihood": bound, "seconds": round(seconds, 3)})
+        facts = {"kind": kind, "saved": str(save), "done": outcome.progress.done, "rows": rows}
+        facts |= {"bad_rows": outcome.bad_rows, "log_likelihood": float(estimator.lower_bound_)}
+        write_json({**facts, "seconds": round(seconds, 3)})
         return
     left_out = f", {outcome.bad_rows:,} bad rows left out" if outcome.bad_rows else ""
-    answer(f"{kind} of {rows:,} rows{left_out}, {seconds:.1f} s: {save}")
+    print_answer(f"{kind} of {rows:,} rows{left_out}, {seconds:.1f} s: {save}")

@@ -3,10 +3,10 @@
 import inspect
 from typing import Any
 
+from kullback.cli._arguments import example
 from kullback.cli._docstring import summary
-from kullback.cli._example import example
 from kullback.cli._fit import fit
-from kullback.cli._group import plain
+from kullback.cli._group import single_command
 from kullback.cli._options import options_of
 
 
@@ -24,4 +24,4 @@ def fit_command(name: str, kind: type) -> Any:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     size = next((f" --{s.name.replace('_', '-')} 3" for s in settings if s.name in ("n_components", "n_latents")), "")
-    return plain(name, run, example(f"kullback fit {name} data.csv{size} --save model.safetensors"))
+    return single_command(name, run, example(f"kullback fit {name} data.csv{size} --save model.safetensors"))

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kullback.cli._arguments import Data, Format, Header, Json, Model, Output
+from kullback.cli._arguments import SERIES, Data, Format, Header, Json, Model, Output
 
 
 def forecast(
@@ -27,25 +27,25 @@ def forecast(
     """
     import numpy as np
 
-    from kullback.cli._held import Held
+    from kullback.cli._saved_model import SavedModel
     from kullback.cli._table import Table
 
     table = Table(output, as_json)
-    held = Held.load(model)
-    held.need("forecast", "forecast", "models of series, hidden Markov models and linear dynamical systems")
-    piece = held.all_rows(data, header=header, format=format).last
-    X, ahead = piece.X, None if future is None else held.inputs(future, header, format=format)
+    saved = SavedModel.load(model)
+    saved.require(saved.capabilities.forecasts, "forecast", SERIES)
+    chunk = saved.read(data, header=header, format=format).last
+    X, ahead = chunk.X, None if future is None else saved.read_inputs(future, header, format=format)
     columns: dict[str, Any] = {"step": np.arange(1, steps + 1)}
-    if hasattr(held.estimator, "smooth"):
-        found = held.estimator.forecast(X, steps, inputs=piece.inputs, future_inputs=ahead, level=level)
-        means, lower, upper = (held.columns(part) for part in (found.mean, found.lower, found.upper))
+    if saved.capabilities.takes_inputs:
+        found = saved.estimator.forecast(X, steps, inputs=chunk.inputs, future_inputs=ahead, level=level)
+        means, lower, upper = (saved.columns(part) for part in (found.mean, found.lower, found.upper))
         for name in means:
             columns |= {name: means[name], f"{name}_lower": lower[name], f"{name}_upper": upper[name]}
     else:
-        found = held.estimator.forecast(X, steps)
-        names = held.names or [f"x{place}" for place in range(X.shape[1])]
+        found = saved.estimator.forecast(X, steps)
+        names = saved.names or [f"x{place}" for place in range(X.shape[1])]
         if found.mean.shape[1] != len(names):  # symbols
-            words = held.codes.get(names[0], range(found.mean.shape[1]))
+            words = saved.codes.get(names[0], range(found.mean.shape[1]))
             names = [f"{names[0]}={word}" for word in words]
         columns |= {name: found.mean[:, place] for place, name in enumerate(names)}
         columns |= {f"state_{h}": found.states[:, h] for h in range(found.states.shape[1])}

@@ -12,10 +12,10 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from kullback.cli._say import say
+from kullback.cli._messages import print_message
 
 
-class OneSentence(TyperGroup):
+class ErrorGroup(TyperGroup):
     """The command itself. What went wrong is one sentence on standard error, and 2 to the shell."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -30,30 +30,34 @@ class OneSentence(TyperGroup):
         except _Terminated:
             code = 128 + signal.SIGTERM
         except Exception as error:
-            sentence = _sentence(error)
+            sentence = error_sentence(error)
             if sentence is None:
                 raise
-            say(sentence)
+            print_message(sentence)
             code = 2
         sys.exit(code or 0)
 
 
-class OnDemand(TyperGroup):
+class LazyGroup(TyperGroup):
     """One command for every estimator, made from its signature; importing them takes a while."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all estimators."""
-        from kullback.cli._kinds import kinds
+        from kullback.cli._registry import estimator_commands
 
-        return list(kinds())
+        return list(estimator_commands())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command that fits an estimator."""
-        from kullback.cli._fit_command import fit_command
-        from kullback.cli._kinds import kinds
+        from kullback.cli._registry import estimator_commands
 
-        kind = kinds().get(cmd_name)
-        return None if kind is None else fit_command(cmd_name, kind)
+        name = estimator_commands().get(cmd_name)
+        if name is None:
+            return None
+        from kullback.cli._fit_command import fit_command
+        from kullback.estimators import estimator_class
+
+        return fit_command(cmd_name, estimator_class(name))
 
 
 class _Terminated(BaseException):
@@ -77,7 +81,7 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _sentence(error: Exception) -> str | None:
+def error_sentence(error: Exception) -> str | None:
     """Return what an error says to a user, or None if it is a fault of the program."""
     if hasattr(error, "format_message"):  # of the parser of the command line
         return str(error.format_message())
@@ -88,8 +92,8 @@ def _sentence(error: Exception) -> str | None:
     return None
 
 
-def plain(name: str, function: Any, epilog: str) -> Any:
-    """Return one command that stands alone."""
+def single_command(name: str, function: Any, epilog: str) -> Any:
+    """Return a function as a command."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name, epilog=epilog)(function)
     return typer.main.get_command(app)

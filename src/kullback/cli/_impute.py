@@ -35,26 +35,25 @@ def impute(
     import numpy as np
     from sklearn.utils import check_random_state
 
-    from kullback.cli._held import Held
-    from kullback.cli._learn import is_of_sequences
-    from kullback.cli._roles import concatenated
-    from kullback.cli._say import said_warnings, say
+    from kullback.cli._column_roles import concatenate
+    from kullback.cli._messages import print_message, print_warnings
+    from kullback.cli._saved_model import SavedModel
     from kullback.cli._table import Table
 
-    held = Held.load(model)
-    held.need("impute", "impute", "models that draw what is missing")
-    estimator = held.estimator
+    saved = SavedModel.load(model)
+    saved.require(saved.capabilities.imputes, "impute", "models that draw what is missing")
+    estimator = saved.estimator
     random = check_random_state(estimator.random_state if random_state is None else random_state)
-    source = held.opened(data, header, format=format, batch_rows=batch_rows, skip_bad=skip_bad, max_bad=max_bad)
+    source = saved.open(data, header, format=format, batch_rows=batch_rows, skip_bad=skip_bad, max_bad=max_bad)
     filled = 0
-    with said_warnings(quiet), Table(output, as_json) as table:
-        pieces = held.pieces(source)
-        if is_of_sequences(type(estimator)):
-            together = list(pieces)
-            pieces = iter([concatenated(together)] if together else [])
-        for piece in pieces:
-            table.write(held.columns(estimator.impute(piece.X, random_state=random, **piece.known)))
-            filled += int(np.isnan(piece.X).sum())
+    with print_warnings(quiet), Table(output, as_json) as table:
+        chunks = saved.chunks(source)
+        if saved.has_time:
+            together = list(chunks)
+            chunks = iter([concatenate(together)] if together else [])
+        for chunk in chunks:
+            table.write(saved.columns(estimator.impute(chunk.X, random_state=random, **chunk.extras)))
+            filled += int(np.isnan(chunk.X).sum())
     if not quiet:
         left_out = f", {source.bad_rows:,} bad rows left out" if source.bad_rows else ""
-        say(f"{filled:,} entries filled{left_out}.")
+        print_message(f"{filled:,} entries filled{left_out}.")

@@ -8,27 +8,43 @@ from typing import Any
 
 import numpy as np
 
-from kullback.cli._open import open_data
-from kullback.cli._roles import Piece, Roles
-from kullback.sources import is_stream
+from kullback.cli._column_roles import Chunk, Roles
+from kullback.cli._model_file import Columns
+from kullback.sources import Source, is_stream, open_source
 
 #: Batches that are read from a file before they are asked for.
 _AHEAD = 2
 
 
+def open_data(data: Any, **options: Any) -> Source:
+    """Open a file or standard input. Signals stay the command's own while it is read.
+
+    pyarrow would put its handler over ours for as long as it parses: an interrupt would end in an error of its own, and
+    what was learned would not be saved.
+    """
+    import pyarrow
+
+    pyarrow.enable_signal_handlers(False)
+    return open_source(data, **options)
+
+
 class Input:
-    """A file of rows, or a stream that can be read once, and how it is read."""
+    """A file of rows, or a stream that can be read once, and how it is read.
+
+    `columns` is what is known of its columns so far.
+    """
 
     def __init__(self, data: str, seed: int, roles: Roles, columns: list[Any] | None, **options: Any):
         self.piped = is_stream(data)
         self._descriptor = 0 if data == "-" else None
         self.roles = roles
-        self._data, self._seed, self._columns = data, seed, roles.with_values(columns)
-        self._options = {**options, "columns": self._columns, "sequence": roles.sequence}
+        self.columns: Columns = {}
+        self._data, self._seed, self._chosen = data, seed, roles.with_values(columns)
+        self._options = {**options, "columns": self._chosen, "sequence": roles.sequence}
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What tells this data from other data: where it is, and how it is read."""
+    def settings(self) -> dict[str, Any]:
+        """Where the data is, and how it is read."""
         where = "-" if self._is_unnamed else str(Path(self._data).resolve())
         return {"data": where, **self._options, "inputs": list(self.roles.inputs)}
 
@@ -51,17 +67,17 @@ class Input:
         new._data, new._options = str(Path(self._data).absolute()), {**self._options, "batch_rows": rows}
         return new
 
-    def opened(self, turn: int, codes: Any, ahead: int = _AHEAD) -> Any:
+    def open(self, epoch: int, codes: Any, ahead: int = _AHEAD) -> Any:
         """Open it for a pass, with the codes of words that were met before."""
         ahead = 0 if self.piped else ahead  # what is read ahead from a pipe is lost with the process
-        return open_data(self._opened(), seed=self._seed + turn, codes=codes, ahead=ahead, **self._options)
+        return open_data(self._stream_or_path(), seed=self._seed + epoch, codes=codes, ahead=ahead, **self._options)
 
     def check(self, fingerprint: Any) -> None:
         """Raise unless the files are those of a fingerprint, which was made when all had been read."""
         if fingerprint is not None:
             open_data(self._data, ahead=0, **self._options).check(fingerprint)
 
-    def _opened(self) -> Any:
+    def _stream_or_path(self) -> Any:
         """Return the data as it can be opened; a stream is opened here, so that it can be ended."""
         if not self.piped or self._data == "-":
             return self._data
@@ -79,18 +95,17 @@ class Input:
         os.close(nothing)
         return True
 
-    def piece(self, source: Any, table: np.ndarray) -> Piece:
-        """Take a table of a source apart: values, inputs, and what tells sequences apart."""
+    def split(self, source: Any, table: np.ndarray) -> Chunk:
+        """Split a table of a source into values, inputs, and the numbers of sequences."""
         return self.roles.split(table, self._labels(source, table.shape[1]))
 
-    def told_of(self, source: Any, width: int) -> dict[str, Any]:
-        """Return what a model remembers of its columns, of which there are so many with those of other roles."""
+    def remember_columns(self, source: Any, width: int) -> None:
+        """Keep what a source knows of its columns, of which there are so many with those of other roles."""
         places = self.roles.values(self._labels(source, width))
-        told: dict[str, Any] = {"names": source.names and [source.names[place] for place in places]}
-        told["codes"] = source.codes
+        names = source.names and [source.names[place] for place in places]
+        self.columns = {"names": names, "codes": source.codes}
         if self.roles:
-            told |= {"sequence": self.roles.sequence, "inputs": list(self.roles.inputs)}
-        return told
+            self.columns |= {"sequence": self.roles.sequence, "inputs": list(self.roles.inputs)}
 
     def kinds(self, source: Any) -> tuple[dict[str, str], dict[str, str]]:
         """Return what the columns of the model hold, and what those hold that are inputs."""
@@ -100,7 +115,7 @@ class Input:
         return values, {label: kind for label, kind in held.items() if label in inputs}
 
     def _labels(self, source: Any, width: int) -> list[Any]:
-        return source.names or self._columns or list(range(width))
+        return source.names or self._chosen or list(range(width))
 
     def rows(self, source: Any) -> int | None:
         """Return how many rows one pass has: what the source knows, or what the bytes that were read make likely."""

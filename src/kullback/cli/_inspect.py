@@ -17,51 +17,49 @@ def inspect(model: Model, as_json: Json = False) -> None:
     """
     from safetensors import safe_open
 
-    from kullback.cli._held import Held
-    from kullback.cli._progress import write_json
-    from kullback.cli._say import answer
+    from kullback.cli._json import write_json
+    from kullback.cli._messages import print_answer
+    from kullback.cli._saved_model import SavedModel
 
-    held = Held.load(model)
-    estimator = held.estimator
+    saved = SavedModel.load(model)
+    estimator = saved.estimator
     with safe_open(model, framework="numpy") as file:
-        header = json.loads(file.metadata()["header"])
-    attributes = {name: _plain(value) for name, value in vars(estimator).items() if _is_attribute(name)}
-    told: dict[str, Any] = {
-        "kind": held.kind,
-        "version": header.get("version"),
-        "points_seen": getattr(estimator, "n_points_seen_", None),
-        "batches_seen": getattr(estimator, "n_batches_seen_", None),
-        "columns": held.names,
-        "words": held.codes,
-        "checkpoint": header["attributes"].get("checkpoint_"),
+        version = json.loads(file.metadata()["header"]).get("version")
+    attributes = {name: _plain(value) for name, value in vars(estimator).items() if name[0] != "_" and name[-1] == "_"}
+    facts: dict[str, Any] = {
+        "kind": saved.kind,
+        "version": version,
+        "points_seen": attributes.get("n_points_seen_"),
+        "batches_seen": attributes.get("n_batches_seen_"),
+        "columns": saved.names,
+        "words": saved.codes,
+        "checkpoint": saved.checkpoint,
         "parameters": {name: _plain(value) for name, value in estimator.get_params(deep=False).items()},
         "attributes": attributes,
     }
     if as_json:
-        write_json(told)
+        write_json(facts)
         return
     for name in ("kind", "version", "points_seen", "batches_seen", "columns"):
-        value = told[name]
+        value = facts[name]
         _line(name.replace("_", " "), _cut(value) if isinstance(value, list) else value)
-    for name, words in held.codes.items():
+    for name, words in saved.codes.items():
         _line(f"words of {name}", _cut(words))
-    if told["checkpoint"]:
-        place = told["checkpoint"]["place"]
-        _line("checkpoint", f"{place['rows']:,} rows, {'done' if place['done'] else 'not done'}")
-    answer("parameters")
-    for name, value in told["parameters"].items():
+    if saved.checkpoint:
+        progress = saved.checkpoint["progress"]
+        _line("checkpoint", f"{progress['rows']:,} rows, {'done' if progress['done'] else 'not done'}")
+    print_answer("parameters")
+    for name, value in facts["parameters"].items():
         _line(f"  {name}", f"[{_cut(value)}]" if isinstance(value, list) else value)
-    answer("attributes")
+    print_answer("attributes")
     for name, value in attributes.items():
-        _line(f"  {name}", _shown(value))
-
-
-def _is_attribute(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_") and name not in ("source_", "checkpoint_")
+        _line(f"  {name}", _summarize(value))
 
 
 def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else value
+    import numpy as np
+
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
 def _cut(entries: list[Any]) -> str:
@@ -70,7 +68,7 @@ def _cut(entries: list[Any]) -> str:
     return ", ".join(str(entry) for entry in entries[:_SOME]) + more
 
 
-def _shown(value: Any) -> Any:
+def _summarize(value: Any) -> Any:
     """Return an attribute_ as it is read: arrays with their shape."""
     import numpy as np
 
@@ -84,8 +82,8 @@ def _shown(value: Any) -> Any:
 
 
 def _line(name: str, value: Any) -> None:
-    from kullback.cli._say import answer
+    from kullback.cli._messages import print_answer
 
     if value is not None:
         seen = isinstance(value, float) and "seen" in name
-        answer(f"{name:<24} {value:,.0f}" if seen else f"{name:<24} {value}")
+        print_answer(f"{name:<24} {value:,.0f}" if seen else f"{name:<24} {value}")

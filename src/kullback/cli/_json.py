@@ -16,6 +16,11 @@ def json_line(value: Any) -> str:
     return printable_json(json.dumps(_finite(value), ensure_ascii=False))
 
 
+def write_json(value: dict[str, Any]) -> None:
+    """Write one object as a line on standard output."""
+    print(json_line(value), flush=True)
+
+
 def _finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _finite(each) for name, each in value.items()}

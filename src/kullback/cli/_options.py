@@ -2,15 +2,14 @@
 
 import inspect
 from collections.abc import Callable
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from kullback.cli._docstring import described
-from kullback.estimators.constraints import Interval, StrOptions
+from kullback.cli._docstring import parameter_texts
+from kullback.estimators import ParameterValues, parameter_values
 
 #: Parameters that mean nothing here: the command has its own progress and its own way to go on, two are accepted for
 #: the sake of other libraries, and what is fixed would have to be set as an attribute_ before.
@@ -27,68 +26,55 @@ def options_of(kind: type) -> list[inspect.Parameter]:
     the constraints: yes or no is a pair of flags; one word of several; a number; numbers or words with commas between
     them; for arrays also a .npy file. The word `none` is None where that is allowed.
     """
-    texts = described(kind)
+    texts, values = parameter_texts(kind), parameter_values(kind)
     parameters = inspect.signature(kind).parameters.values()
-    return [_option(kind, p, texts.get(p.name, "")) for p in parameters if p.name not in NOT_HERE]
+    return [_option(p, values[p.name], texts.get(p.name, "")) for p in parameters if p.name not in NOT_HERE]
 
 
-def _option(kind: Any, parameter: inspect.Parameter, text: str) -> inspect.Parameter:
+def _option(parameter: inspect.Parameter, values: ParameterValues, text: str) -> inspect.Parameter:
     name, default = parameter.name, DEFAULTS.get(parameter.name, parameter.default)
     flag = "--" + name.replace("_", "-")
-    allowed = kind._parameter_constraints[name]
-    if "boolean" in allowed:
+    if values.truth:
         annotation: Any = Annotated[bool, typer.Option(f"{flag}/--no-{flag[2:]}", help=text)]
     else:
-        option = typer.Option(flag, help=text, parser=_reader(allowed), metavar=_metavar(allowed))
+        option = typer.Option(flag, help=text, parser=_parser(values), metavar=_metavar(values))
         annotation = Annotated[Any, option]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _choices(allowed: list[Any]) -> list[str]:
-    return sorted(word for one in allowed if isinstance(one, StrOptions) for word in one.options)
-
-
-def _real(allowed: list[Any]) -> bool:
-    """Whether numbers need not be whole."""
-    types = {one.type if isinstance(one, Interval) else one for one in allowed}
-    return Real in types or ("array-like" in types and Integral not in types)
-
-
-def _metavar(allowed: list[Any]) -> str:
-    if words := _choices(allowed):
-        return "[" + "|".join(words) + "]"
-    if "array-like" in allowed:
+def _metavar(values: ParameterValues) -> str:
+    if values.choices:
+        return "[" + "|".join(values.choices) + "]"
+    if values.array:
         return "NUMBER,…|FILE.npy"
-    if list in allowed or tuple in allowed:
-        return "WORD,…"
-    if str in allowed:
-        return "TEXT"
-    return "NUMBER" if _real(allowed) else "INTEGER"
+    if values.words or values.text:
+        return "WORD,…" if values.words else "TEXT"
+    return "NUMBER" if values.real else "INTEGER"
 
 
-def _reader(allowed: list[Any]) -> Callable[[Any], Any]:
+def _parser(values: ParameterValues) -> Callable[[Any], Any]:
     """Return a function that reads what was typed; the library itself checks the range."""
 
-    def read(text: Any) -> Any:
+    def parse(text: Any) -> Any:
         if not isinstance(text, str):  # a default
             return text
-        if None in allowed and text.lower() == "none":
+        if values.none and text.lower() == "none":
             return None
-        if words := _choices(allowed):
-            if text not in words:
-                raise typer.BadParameter(f"{text!r} is none of {', '.join(words)}.")
+        if values.choices:
+            if text not in values.choices:
+                raise typer.BadParameter(f"{text!r} is none of {', '.join(values.choices)}.")
             return text
-        if str in allowed or list in allowed or tuple in allowed:
+        if values.text or values.words:
             parts = [part.strip() for part in text.split(",")]
-            return parts if len(parts) > 1 or str not in allowed else text
-        if "array-like" in allowed and text.endswith(".npy"):
+            return parts if len(parts) > 1 or not values.text else text
+        if values.array and text.endswith(".npy"):
             return _array(text)
-        numbers = [_number(part, _real(allowed)) for part in text.split(",")]
-        if len(numbers) > 1 and "array-like" not in allowed:
+        numbers = [_number(part, values.real) for part in text.split(",")]
+        if len(numbers) > 1 and not values.array:
             raise typer.BadParameter(f"{text!r} has several numbers: it must be one.")
         return numbers if len(numbers) > 1 else numbers[0]
 
-    return read
+    return parse
 
 
 def _number(text: str, real: bool) -> int | float:

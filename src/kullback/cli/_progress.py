@@ -1,57 +1,103 @@
-"""How far a fit has come: a line that moves on a terminal, plain lines in a pipe, or JSON."""
+"""How far a fit has come, as a checkpoint keeps it, and whether what a file says of it can be true."""
 
-import sys
-import time
-from collections.abc import Callable
+import dataclasses
+import json
+import math
+import re
+from hashlib import blake2b
 from typing import Any
 
-from kullback.cli._json import json_line
+import numpy as np
 
-#: Seconds between lines.
-_TERMINAL, _PIPE = 0.2, 5.0
+from kullback.storage import is_count, quote
+
+_DIGEST = re.compile("[0-9a-f]{32}")
 
 
+@dataclasses.dataclass(frozen=True)
 class Progress:
-    """Rows, rows per second, log-likelihood of the last batch, and the time left where the number of rows is known."""
+    """How far a fit has come: the epoch, the source's position in it, the rows of all epochs, whether it is done.
 
-    def __init__(self, quiet: bool, as_json: bool):
-        self._quiet, self._json = quiet, as_json
-        self._before: int | None = None
-        self._terminal = sys.stderr.isatty() and not as_json
-        self._began = self._last = time.monotonic()
+    For batch EM `epoch` is the number of iterations. `sequence` is the number of the sequence that the last row belongs
+    to, where there are several. `data` is the fingerprint of all files once they were read to the end, and `digest`
+    that of the rows that batch EM learns from.
+    """
 
-    def step(self, rows: int, log_likelihood: float, expected: Callable[[], int | None]) -> None:
-        """Say what one more batch has reached, if it is time to, of as many rows as are expected in all."""
-        now = time.monotonic()
-        if self._before is None:  # compiling takes its time, and a run that goes on has not seen what was before
-            self._before, self._began, self._last = rows, now, now
-        if self._quiet or now - self._last < (_TERMINAL if self._terminal else _PIPE):
-            return
-        self._last = now
-        speed = (rows - self._before) / max(now - self._began, 1e-9)
-        total = expected()
-        left = max(total - rows, 0) / speed if total and speed > 0 else None
-        if self._json:
-            line = {"rows": rows, "rows_per_second": round(speed), "log_likelihood": log_likelihood}
-            write_json({**line, "seconds_left": None if left is None else round(left)})
-            return
-        text = f"{rows:,} rows, {speed:,.0f} rows/s, {log_likelihood:.4f} nats per point"
-        text += "" if left is None else f", {_clock(left)} left"
-        print(f"\r\x1b[K{text}" if self._terminal else text, end="" if self._terminal else "\n", file=sys.stderr)
-        sys.stderr.flush()
-
-    def end(self) -> None:
-        """Clear the line that moves."""
-        if self._terminal and not self._quiet:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    epoch: int = 0
+    position: Any = None
+    rows: int = 0
+    done: bool = False
+    sequence: float | None = None
+    data: Any = None
+    digest: str | None = None
 
 
-def write_json(what: dict[str, Any]) -> None:
-    """Write one object as a line on standard output."""
-    print(json_line(what), flush=True)
+FIELDS = tuple(field.name for field in dataclasses.fields(Progress))
 
 
-def _clock(seconds: float) -> str:
-    minutes, seconds = divmod(round(max(seconds, 0)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+class Digest:
+    """Tells the rows of one reading from those of another."""
+
+    def __init__(self) -> None:
+        self._hash = blake2b(digest_size=16)
+
+    def add(self, table: np.ndarray) -> None:
+        """Add the next rows."""
+        self._hash.update(np.ascontiguousarray(table).data)
+
+    def of(self, source: Any) -> str:
+        """Return the digest of all rows, with what a source knows of their columns."""
+        whole = self._hash.copy()
+        whole.update(json.dumps([source.names, source.codes]).encode())
+        return whole.hexdigest()
+
+
+def read_progress(found: Any, command: dict[str, Any], iterations: int) -> Progress:
+    """Return what a checkpoint of a command says; raise unless it can be true. The source checks its position."""
+    if not isinstance(found, dict) or set(found) != set(FIELDS):
+        raise ValueError("it does not say where the fit was")
+    progress = Progress(**found)
+    last, digest = progress.sequence, progress.digest
+    checks = {
+        "epoch": is_count(progress.epoch),
+        "rows": is_count(progress.rows),
+        "done": isinstance(progress.done, bool),
+        "sequence": last is None or (isinstance(last, int | float) and not isinstance(last, bool) and _finite(last)),
+        "position": progress.position is None or isinstance(progress.position, dict),
+        "data": progress.data is None or isinstance(progress.data, dict),
+        "digest": digest is None or (isinstance(digest, str) and bool(_DIGEST.fullmatch(digest))),
+    }
+    if command["sequence"] is None or progress.done:
+        checks["sequence"] = last is None
+    if all(checks.values()):
+        checks = _check_together(progress, command, iterations)
+    for name, fits in checks.items():
+        if not fits:
+            raise ValueError(f"{name} of its progress is {quote(found[name], 60)}")
+    return progress
+
+
+def _check_together(progress: Progress, command: dict[str, Any], iterations: int) -> dict[str, bool]:
+    """Return of each entry whether it can be true given the others."""
+    if command["method"] == "em":
+        alone = progress.position is None and progress.digest is not None
+        return {"epoch": progress.epoch == iterations, "rows": progress.rows > 0, "digest": alone}
+    if progress.done:
+        ended = progress.epoch == command["passes"] and progress.position is None
+        return {"epoch": ended, "rows": progress.rows > 0, "digest": progress.digest is None}
+    read: Any = (progress.position or {}).get("done")
+    if not is_count(read):
+        return {"position": False}
+    return {
+        "epoch": progress.epoch < command["passes"],
+        "rows": progress.rows == read if progress.epoch == 0 else progress.rows > read,
+        "data": (progress.data is None) == (progress.epoch == 0),
+        "digest": progress.digest is None,
+    }
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

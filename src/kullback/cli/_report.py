@@ -25,19 +25,19 @@ def report(
     """Write one page that tells what a model has learned."""
     import numpy as np
 
-    from kullback.cli._held import Held
-    from kullback.cli._say import answer, said_warnings
+    from kullback.cli._messages import print_answer, print_warnings
+    from kullback.cli._saved_model import SavedModel
     from kullback.report import write_report
     from kullback.storage import check_writable
 
     if output.exists():  # a folder that is not there is made
         check_writable(output)
-    held = Held.load(model)
-    piece = None if data is None else held.all_rows(data, header=header, format=format)
-    if held.names is not None:
-        held.estimator.feature_names_in_ = np.array(held.names, dtype=object)
-    with said_warnings(quiet=True):  # the table has the names of the model, and an array cannot say so
-        shown = {} if piece is None else {"data": piece.X, **piece.known}
-        others = [Held.load(path).estimator for path in before]
-        page = write_report(held.estimator, output, **shown, title=title, before=others or None)
-    answer(str(page))
+    saved = SavedModel.load(model)
+    chunk = None if data is None else saved.read(data, header=header, format=format)
+    if saved.names is not None:
+        saved.estimator.feature_names_in_ = np.array(saved.names, dtype=object)
+    with print_warnings(quiet=True):  # the table has the names of the model, and an array cannot say so
+        shown = {} if chunk is None else {"data": chunk.X, **chunk.extras}
+        others = [SavedModel.load(path).estimator for path in before]
+        page = write_report(saved.estimator, output, **shown, words=saved.codes, title=title, before=others or None)
+    print_answer(str(page))

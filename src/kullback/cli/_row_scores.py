@@ -1,14 +1,12 @@
 """The log-likelihood of each row, and where a row is too unlikely."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
-from kullback.cli._roles import Piece
-from kullback.core import Batch
-from kullback.learning import adaptive_jit
-from kullback.runtime import computing
+from kullback.cli._column_roles import Chunk
+from kullback.cli._saved_model import SavedModel
 
 #: Rows that are drawn from a model to see how likely its own rows are.
 _DRAWS = 10_000
@@ -21,44 +19,39 @@ class RowScores(NamedTuple):
     component: np.ndarray | None
 
 
-class OfTable:
-    """Scores of rows that know nothing of each other."""
-
-    def __init__(self, estimator: Any):
-        self._estimator = estimator
-
-    def __call__(self, piece: Piece) -> RowScores:
-        """Answer for some rows."""
-        estimator = self._estimator
-        component = estimator.predict(piece.X) if hasattr(estimator, "predict") else None
-        return RowScores(estimator.score_samples(piece.X), component)
+def row_scorer(saved: SavedModel) -> Callable[[Chunk], RowScores]:
+    """Return what scores the rows of one chunk after the other."""
+    return SeriesScorer(saved) if saved.has_time else TableScorer(saved)
 
 
-class OfSeries:
-    """Scores of rows given those before them: log p(v_t | v_1 … v_{t−1}), from batch to batch."""
+class TableScorer:
+    """Scores of independent rows."""
 
-    def __init__(self, estimator: Any):
-        self._estimator, self._carry, self._last = estimator, None, None
+    def __init__(self, saved: SavedModel):
+        self._estimator, self._predicts = saved.estimator, saved.capabilities.predicts
 
-    def __call__(self, piece: Piece) -> RowScores:
-        """Answer for the next rows."""
-        estimator, rows = self._estimator, len(piece.X)
-        data, model = estimator._asked(piece.X, piece.lengths, piece.inputs)
-        if self._carry is not None and (piece.sequence is None or piece.sequence[0] == self._last):
-            data.starts[0] = False
-        self._last = None if piece.sequence is None else piece.sequence[-1]
-        with computing():
-            batch = data.batch(model)
-            found, states, carry = _next_rows(model, batch, self._carry)
-            self._carry = jax.tree.map(np.array, carry)
-        discrete = isinstance(states, jax.Array)  # probabilities of states, or moments of one that moves continuously
-        component = np.asarray(states)[:rows].argmax(axis=1) if discrete else None
-        return RowScores(np.asarray(found)[:rows], component)
+    def __call__(self, chunk: Chunk) -> RowScores:
+        """Score some rows."""
+        component = self._estimator.predict(chunk.X) if self._predicts else None
+        return RowScores(self._estimator.score_samples(chunk.X), component)
 
 
-@adaptive_jit
-def _next_rows(model: Any, batch: Batch, carry: Any) -> Any:
-    return model.log_likelihood(batch, carry), *model.filter(batch, carry)
+class SeriesScorer:
+    """Scores of rows given those before them: log p(v_t | v_1 … v_{t−1}), from chunk to chunk."""
+
+    def __init__(self, saved: SavedModel):
+        self._estimator, self._predicts = saved.estimator, saved.capabilities.predicts
+        self._carry: Any = None
+        self._last: Any = None
+
+    def __call__(self, chunk: Chunk) -> RowScores:
+        """Score the next rows."""
+        goes_on = chunk.sequence is None or chunk.sequence[0] == self._last
+        self._last = None if chunk.sequence is None else chunk.sequence[-1]
+        carry = self._carry if goes_on else None
+        found = self._estimator.score_next(chunk.X, chunk.lengths, chunk.inputs, carry)
+        self._carry = found.carry
+        return RowScores(found.log_likelihood, found.states.argmax(axis=1) if self._predicts else None)
 
 
 class Floor:
@@ -67,13 +60,13 @@ class Floor:
     Rows with missing entries are compared with drawn rows that lack the same columns.
     """
 
-    def __init__(self, estimator: Any, scores: type, share: float):
-        self._scores, self._estimator, self._share = scores, estimator, share
-        before, estimator.random_state = estimator.random_state, 0
+    def __init__(self, saved: SavedModel, share: float):
+        self._saved, self._share = saved, share
+        estimator, count = saved.estimator, len(saved.roles.inputs)
         # what a row adds to the likelihood of a linear system is as likely with any inputs
-        effect = getattr(estimator, "input_transition_", getattr(estimator, "input_observation_", None))
-        self._inputs = None if effect is None else np.zeros((_DRAWS, effect.shape[1]))
-        drawn = estimator.sample(_DRAWS, **({} if effect is None else {"inputs": self._inputs}))
+        self._inputs = np.zeros((_DRAWS, count)) if count else None
+        before, estimator.random_state = estimator.random_state, 0
+        drawn = estimator.sample(_DRAWS, **({"inputs": self._inputs} if count else {}))
         estimator.random_state = before
         self._drawn = np.array(drawn[0] if isinstance(drawn, tuple) else drawn, dtype=np.float64)
         self._floors: dict[bytes, float] = {}
@@ -89,7 +82,7 @@ class Floor:
             if missing.all():
                 self._floors[key] = -np.inf
             else:
-                drawn = Piece(np.where(missing, np.nan, self._drawn), self._inputs)
-                own = self._scores(self._estimator)(drawn).log_likelihood
+                drawn = Chunk(np.where(missing, np.nan, self._drawn), self._inputs)
+                own = row_scorer(self._saved)(drawn).log_likelihood
                 self._floors[key] = float(np.quantile(own, self._share))
         return self._floors[key]

@@ -18,16 +18,15 @@ def sample(
     import numpy as np
     from sklearn.utils import check_random_state
 
-    from kullback.cli._held import Held
-    from kullback.cli._learn import is_of_sequences
+    from kullback.cli._saved_model import SavedModel
     from kullback.cli._table import Table
 
-    held = Held.load(model)
-    estimator = held.estimator
+    saved = SavedModel.load(model)
+    estimator = saved.estimator
     estimator.random_state = check_random_state(estimator.random_state if random_state is None else random_state)
     with Table(output, as_json) as table:
         drawn = estimator.sample(n)
         X = np.asarray(drawn[0] if isinstance(drawn, tuple) else drawn)
-        if not is_of_sequences(type(estimator)):  # mixtures draw one component after the other
+        if not saved.has_time:  # mixtures draw one component after the other
             X = estimator.random_state.permutation(X)
-        table.write(held.columns(X))
+        table.write(saved.columns(X))

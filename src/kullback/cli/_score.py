@@ -27,30 +27,26 @@ def score(
     Rows of a series are scored given the rows before them, and their component is the most probable state so far. The
     limit of anomalies is found from 10,000 rows that are drawn from the model itself: it needs no data.
     """
-    from kullback.cli._held import Held
-    from kullback.cli._learn import is_of_sequences
-    from kullback.cli._row_scores import Floor, OfSeries, OfTable
-    from kullback.cli._say import said_warnings, say
+    from kullback.cli._messages import print_message, print_warnings
+    from kullback.cli._row_scores import Floor, row_scorer
+    from kullback.cli._saved_model import SavedModel
     from kullback.cli._table import Table
     from kullback.sources import is_stream
 
     if not 0 <= anomaly < 1:
         raise ValueError(f"--anomaly is {anomaly}: it must be 0 or more, and less than 1.")
-    held = Held.load(model)
-    kind = OfSeries if is_of_sequences(type(held.estimator)) else OfTable
+    saved = SavedModel.load(model)
     ahead = {"ahead": 0} if is_stream(data) else {}
-    source = held.opened(
-        data, header, format=format, batch_rows=batch_rows, skip_bad=skip_bad, max_bad=max_bad, **ahead
-    )
+    source = saved.open(data, header, format=format, batch_rows=batch_rows, skip_bad=skip_bad, max_bad=max_bad, **ahead)
     rows = flagged = 0
-    with said_warnings(quiet), Table(output, as_json) as table:
-        scores, floor = kind(held.estimator), Floor(held.estimator, kind, anomaly)
-        for piece in held.pieces(source):
-            X, found = piece.X, scores(piece)
+    with print_warnings(quiet), Table(output, as_json) as table:
+        scorer, floor = row_scorer(saved), Floor(saved, anomaly)
+        for chunk in saved.chunks(source):
+            X, found = chunk.X, scorer(chunk)
             unlikely = found.log_likelihood < floor.of(X)
             component = {} if found.component is None else {"component": found.component}
             table.write({"log_likelihood": found.log_likelihood, **component, "anomaly": unlikely})
             rows, flagged = rows + len(X), flagged + int(unlikely.sum())
     if not quiet:
         left_out = f", {source.bad_rows:,} bad rows left out" if source.bad_rows else ""
-        say(f"{rows:,} rows, {flagged:,} anomalies{left_out}.")
+        print_message(f"{rows:,} rows, {flagged:,} anomalies{left_out}.")

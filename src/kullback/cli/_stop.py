@@ -22,7 +22,7 @@ class Stop:
     """
 
     def __init__(self, end: Callable[[], bool] | None = None) -> None:
-        self.asked = False
+        self.requested = False
         self._signal = signal.SIGINT
         self._end, self._waits = end, False
         self._before: dict[int, Any] = {}
@@ -37,7 +37,7 @@ class Stop:
             signal.signal(number, handler)
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
-        self.asked, self._signal = True, signal.Signals(number)
+        self.requested, self._signal = True, signal.Signals(number)
         if self._end is not None and self._end():
             return
         if self._waits:
@@ -47,10 +47,10 @@ class Stop:
     @property
     def code(self) -> int:
         """The exit code of a command that has ended here: 0, or 128 and the number of the signal."""
-        return 128 + self._signal if self.asked else 0
+        return 128 + self._signal if self.requested else 0
 
-    def waited(self, what: Callable[[], T]) -> T | None:
-        """Return what there is to wait for; None if someone asked for an end before it came."""
+    def wait_for(self, what: Callable[[], T]) -> T | None:
+        """Return what there is to wait for; None if a signal came before it."""
         try:
             self._waits = True
             found = what()
@@ -64,8 +64,8 @@ class Stop:
     def until(self, batches: Iterable[T]) -> Iterator[T]:
         """Hand out batches until someone asks for an end, or there are no more."""
         iterator = iter(batches)
-        while self._end is not None or not self.asked:
-            batch = self.waited(lambda: next(iterator, None))
+        while self._end is not None or not self.requested:
+            batch = self.wait_for(lambda: next(iterator, None))
             if batch is None:
                 return
             yield batch

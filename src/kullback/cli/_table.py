@@ -32,7 +32,7 @@ class Table:
 
     def write(self, columns: dict[str, Any]) -> None:
         """Write rows, given by their columns."""
-        rows = {name: column.tolist() if hasattr(column, "tolist") else column for name, column in columns.items()}
+        rows = {name: column if isinstance(column, list) else column.tolist() for name, column in columns.items()}
         with contextlib.nullcontext() if self._path is None else name_in_errors(self._path):
             self._put(rows)
 
@@ -56,7 +56,7 @@ class _Lines:
 
     def __init__(self, file: Any, as_json: bool, terminal: bool = False):
         self._file, self._json, self._begun = file, as_json, False
-        self._shown: Callable[[Any], Any] = _shown if terminal else lambda entry: entry
+        self._escape: Callable[[Any], Any] = _escape if terminal else lambda entry: entry
 
     def __call__(self, columns: dict[str, list[Any]]) -> None:
         rows = zip(*([_none(entry) for entry in column] for column in columns.values()), strict=True)
@@ -65,8 +65,8 @@ class _Lines:
         else:
             writer = csv.writer(self._file, lineterminator="\n")
             if not self._begun:
-                writer.writerow(map(self._shown, columns))
-            writer.writerows([self._shown(_csv(entry)) for entry in row] for row in rows)
+                writer.writerow(map(self._escape, columns))
+            writer.writerows([self._escape(_csv(entry)) for entry in row] for row in rows)
         self._begun = True
         self._file.flush()
 
@@ -113,5 +113,5 @@ def _csv(entry: Any) -> Any:
     return str(entry).lower() if isinstance(entry, bool) else entry
 
 
-def _shown(entry: Any) -> Any:
+def _escape(entry: Any) -> Any:
     return printable(entry) if isinstance(entry, str) else entry

@@ -1,88 +1,65 @@
-"""The scikit-learn front door."""
+"""The scikit-learn front door. Names load when they are first used; the registry lists the estimators."""
 
-from kullback.estimators._categorical_hmm import CategoricalHMM
-from kullback.estimators._combine import combine
-from kullback.estimators._compound_dirichlet import CompoundDirichlet
-from kullback.estimators._discrete_mixtures import BernoulliMixture, CategoricalMixture, PoissonMixture
-from kullback.estimators._drawn import Pieces, drawn_pieces, drawn_rows, is_long
-from kullback.estimators._estimator import Estimator
-from kullback.estimators._factor_estimators import FactorAnalysis, ProbabilisticPCA
-from kullback.estimators._family_hmm import HMM
-from kullback.estimators._family_mixture import Mixture
-from kullback.estimators._file import load_estimator as load
-from kullback.estimators._fit_data import FitData, Learning, Provider, RowData, SequenceData
-from kullback.estimators._fit_record import FitRecord
-from kullback.estimators._gaussian_hmm import GaussianHMM
-from kullback.estimators._gaussian_mixture import GaussianMixture
-from kullback.estimators._gradient_estimator import GRADIENT_CONSTRAINTS, GradientEstimator
-from kullback.estimators._linear_dynamical_system import LinearDynamicalSystem
-from kullback.estimators._mixture_estimator import MixtureEstimator
-from kullback.estimators._multinomial_hmm import MultinomialHMM
-from kullback.estimators._poisson_hmm import PoissonHMM
-from kullback.estimators._preparation import Columns, Preparation
-from kullback.estimators._relative_entropy import relative_entropy
-from kullback.estimators._rows import Rows
-from kullback.estimators._sequence_estimator import SequenceEstimator
-from kullback.estimators._sequences import Sequences, check_lengths
-from kullback.estimators.constraints import Interval, StrOptions
+import importlib
+from typing import Any
+
+from kullback.estimators._registry import REGISTRY, Capabilities, estimator_class
 
 #: The kinds of estimators that a file can hold.
-SAVED = (
-    "HMM",
-    "BernoulliMixture",
-    "CategoricalHMM",
-    "CategoricalMixture",
-    "CompoundDirichlet",
-    "FactorAnalysis",
-    "GaussianHMM",
-    "GaussianMixture",
-    "LinearDynamicalSystem",
-    "Mixture",
-    "MultinomialHMM",
-    "PoissonHMM",
-    "PoissonMixture",
-    "ProbabilisticPCA",
-)
+SAVED = tuple(REGISTRY)
 
-__all__ = [
-    "GRADIENT_CONSTRAINTS",
-    "HMM",
-    "SAVED",
-    "BernoulliMixture",
-    "CategoricalHMM",
-    "CategoricalMixture",
-    "Columns",
-    "CompoundDirichlet",
-    "Estimator",
-    "FactorAnalysis",
-    "FitData",
-    "FitRecord",
-    "GaussianHMM",
-    "GaussianMixture",
-    "GradientEstimator",
-    "Interval",
-    "Learning",
-    "LinearDynamicalSystem",
-    "Mixture",
-    "MixtureEstimator",
-    "MultinomialHMM",
-    "Pieces",
-    "PoissonHMM",
-    "PoissonMixture",
-    "Preparation",
-    "ProbabilisticPCA",
-    "Provider",
-    "RowData",
-    "Rows",
-    "SequenceData",
-    "SequenceEstimator",
-    "Sequences",
-    "StrOptions",
-    "check_lengths",
-    "combine",
-    "drawn_pieces",
-    "drawn_rows",
-    "is_long",
-    "load",
-    "relative_entropy",
-]
+#: Where the other names are.
+_MODULES = {
+    "GRADIENT_CONSTRAINTS": "_gradient_estimator",
+    "Columns": "_preparation",
+    "Estimator": "_estimator",
+    "FitCallback": "_fit_callback",
+    "FitData": "_fit_data",
+    "FitRecord": "_fit_record",
+    "GradientEstimator": "_gradient_estimator",
+    "Interval": "constraints",
+    "Learning": "_fit_data",
+    "MixtureEstimator": "_mixture_estimator",
+    "NoCallback": "_fit_callback",
+    "ParameterValues": "_parameter_values",
+    "Pieces": "_drawn",
+    "Preparation": "_preparation",
+    "Provider": "_fit_data",
+    "RowData": "_fit_data",
+    "Rows": "_rows",
+    "SequenceData": "_fit_data",
+    "SequenceEstimator": "_sequence_estimator",
+    "Sequences": "_sequences",
+    "StrOptions": "constraints",
+    "check_lengths": "_sequences",
+    "check_parameters": "_file_check",
+    "combine": "_combine",
+    "drawn_pieces": "_drawn",
+    "drawn_rows": "_drawn",
+    "is_long": "_drawn",
+    "join_first_batches": "_stream",
+    "load": "_file",
+    "load_with_command": "_file",
+    "parameter_values": "_parameter_values",
+    "relative_entropy": "_relative_entropy",
+    "save": "_file",
+}
+
+__all__ = ["REGISTRY", "SAVED", "Capabilities", "estimator_class", *_MODULES, *REGISTRY]  # pyright: ignore
+
+
+def __getattr__(name: str) -> Any:
+    if name in REGISTRY:
+        found = estimator_class(name)
+    elif name in _MODULES:
+        found = getattr(importlib.import_module(f"kullback.estimators.{_MODULES[name]}"), name)
+    elif name == "constraints":
+        found = importlib.import_module("kullback.estimators.constraints")
+    else:
+        raise AttributeError(f"module 'kullback.estimators' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

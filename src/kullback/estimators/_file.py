@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from kullback.estimators._file_check import check_attribute, check_attributes, check_parameters, check_size
+from kullback.estimators._registry import REGISTRY, estimator_class
 from kullback.runtime import read_tree, tensor_names, tensors_of
 from kullback.storage import atomic_write, check_writable, has_format, pack_tensors, sentence
 
@@ -17,8 +18,11 @@ FORMAT = "kullback"
 _OF_DATA = ("attributes.waiting_", "attributes.waiting_inputs_", "attributes.learning_curve_")
 
 
-def save_estimator(estimator: Any, path: str | Path) -> None:
-    """Write a fitted estimator, whole or not at all."""
+def save(estimator: Any, path: str | Path, command: dict[str, Any] | None = None) -> None:
+    """Write a fitted estimator, whole or not at all.
+
+    `command` is what a program that fits estimators remembers of its work, JSON-able: it has a section of its own.
+    """
     import kullback
 
     path = Path(path)
@@ -33,19 +37,24 @@ def save_estimator(estimator: Any, path: str | Path) -> None:
         for name, value in vars(estimator).items()
         if name.endswith("_") and not name.startswith("_") and name not in (*estimator._derived, *estimator._trees)
     }
+    if command is not None:
+        header["command"] = command
     for name in estimator._trees:
         arrays |= tensors_of(f"trees.{name}", getattr(estimator, name))
     atomic_write(path, pack_tensors(FORMAT, header, arrays))
 
 
-def load_estimator(path: str | Path, kind: type | None = None) -> Any:
-    """Read a fitted estimator; anything else in the file is refused with one sentence.
+def load(path: str | Path) -> Any:
+    """Read a fitted estimator; a file that holds anything else is refused with one sentence."""
+    return load_with_command(path)[0]
+
+
+def load_with_command(path: str | Path, kind: type | None = None) -> tuple[Any, dict[str, Any]]:
+    """Read a fitted estimator, and what the program remembers that has written it: nothing of that is checked.
 
     A class that kullback does not know reads its own files: then it is the `kind`.
     """
     from safetensors import SafetensorError, safe_open
-
-    from kullback import estimators
 
     path = Path(path)
     if path.is_dir():
@@ -67,12 +76,15 @@ def load_estimator(path: str | Path, kind: type | None = None) -> Any:
     if not has_format(FORMAT, metadata, header):
         raise ValueError(f"{path} is not a saved model: it has no header of kullback.")
     called = header.get("kind")
-    known = {each: getattr(estimators, each) for each in estimators.SAVED}
-    known |= {} if kind is None else {kind.__name__: kind}
-    if not isinstance(called, str) or called not in known:
-        raise ValueError(f"{path} holds a {sentence(repr(called), 60)}: this version of kullback knows no such model.")
+    if kind is None or kind.__name__ != called:
+        if not isinstance(called, str) or called not in REGISTRY:
+            raise ValueError(
+                f"{path} holds a {sentence(repr(called), 60)}: this version of kullback knows no such model."
+            )
+        kind = estimator_class(called)
     if not all(isinstance(header.get(group), dict) for group in ("parameters", "attributes")):
         raise ValueError(f"{path} is damaged: its header has no parameters or no attributes.")
+    command = _command_section(header)
     named = {
         f"{group}.{name}"
         for group in ("parameters", "attributes")
@@ -86,7 +98,7 @@ def load_estimator(path: str | Path, kind: type | None = None) -> Any:
         if np.issubdtype(array.dtype, np.floating) and not (may_lack or np.isfinite(array).all()):
             raise ValueError(f"{path} is damaged: {name} has entries that are not finite.")
     try:
-        estimator = known[called](**_get("parameters", header["parameters"], arrays))
+        estimator = kind(**_get("parameters", header["parameters"], arrays))
         check_parameters(estimator)
         for name, value in _get("attributes", header["attributes"], arrays).items():
             if not name.endswith("_") or name in estimator._derived:
@@ -103,7 +115,14 @@ def load_estimator(path: str | Path, kind: type | None = None) -> Any:
         raise ValueError(f"{path} is damaged: it lacks parameters of the model.") from None
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, MemoryError) as error:
         raise ValueError(f"{path} is damaged: {sentence(error)}") from None
-    return estimator
+    return estimator, command
+
+
+def _command_section(header: dict[str, Any]) -> dict[str, Any]:
+    """Return what the command remembers. Files of version 0.1 have it among the attributes_, from where it is taken."""
+    early = {"source": "source_", "checkpoint": "checkpoint_"}
+    section = {name: header["attributes"].pop(old) for name, old in early.items() if old in header["attributes"]}
+    return header.get("command", section)
 
 
 def _read_trees(estimator: Any, path: Path) -> None:

@@ -39,30 +39,6 @@ def _is_words(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
-def _is_label(value: Any) -> bool:
-    return isinstance(value, str) or _is_whole(value)
-
-
-def _is_source(value: Any) -> bool:
-    """Whether this tells of columns: their names, the words of some, which tells sequences apart, which are inputs."""
-    if not isinstance(value, dict) or not set(value) <= {"names", "codes", "sequence", "inputs"}:
-        return False
-    names, codes, inputs = value.get("names"), value.get("codes"), value.get("inputs")
-    sequence = value.get("sequence")
-    return (
-        (names is None or (_is_words(names) and len(set(names)) == len(names)))
-        and (codes is None or (isinstance(codes, dict) and all(map(_is_words, codes.values()))))
-        and (sequence is None or _is_label(sequence))
-        and (inputs is None or (isinstance(inputs, list) and all(map(_is_label, inputs))))
-    )
-
-
-def _is_checkpoint(value: Any) -> bool:
-    if not isinstance(value, dict) or not all(isinstance(value.get(name), dict) for name in ("command", "place")):
-        return False
-    return _is_whole(value["place"].get("rows")) and isinstance(value["place"].get("done"), bool)
-
-
 _WHOLE = Rule(_is_whole, "a whole number, 0 or more")
 _AMOUNT = Rule(_is_amount, "a finite number, 0 or more")
 #: Attributes_ that are no parameters of the model.
@@ -88,8 +64,6 @@ _RULES: dict[str, Rule] = {
     "family_": Rule(
         lambda value: isinstance(value, str) or _is_words(value), "the name of a family, or a list of them"
     ),
-    "source_": Rule(_is_source, "names and words of columns"),
-    "checkpoint_": Rule(_is_checkpoint, "a command and a place in its data"),
     **{
         name: Rule(lambda value: _is_numbers(value) and value.dtype == np.float64, "an array of 64-bit numbers")
         for name in ("waiting_", "waiting_inputs_", "totals_", "filtered_", "filtered_mean_", "filtered_covariance_")
@@ -122,10 +96,10 @@ def check_attribute(name: str, value: Any) -> None:
     """Raise unless an attribute_ is of the type that its name needs."""
     rule = _RULES.get(name)
     if rule is not None and not rule.allows(value):
-        raise ValueError(f"{name} is {_told(value)}: it must be {rule.must_be}.")
+        raise ValueError(f"{name} is {_describe(value)}: it must be {rule.must_be}.")
 
 
-def _told(value: Any) -> str:
+def _describe(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype} of shape {value.shape}"
     return repr(value) if value is None or isinstance(value, Real | str) else f"a {type(value).__name__}"
@@ -152,7 +126,7 @@ def check_attributes(estimator: Any) -> None:
     for name, expected in estimator._attributes(model).items():
         found = getattr(estimator, name)
         if not _is_numbers(found) or np.shape(found) != np.shape(expected):
-            raise ValueError(f"{name} is {_told(found)}: the model needs numbers of shape {np.shape(expected)}.")
+            raise ValueError(f"{name} is {_describe(found)}: the model needs numbers of shape {np.shape(expected)}.")
     weights = np.asarray(getattr(estimator, "weights_", 1.0))
     if not ((weights >= 0).all() and weights.any()):
         raise ValueError("weights_ must be 0 or more, and not 0 everywhere.")
@@ -190,18 +164,9 @@ def _check_categories(estimator: Any, shape: dict[str, Any]) -> None:
 
 
 def _check_names(estimator: Any, columns: int) -> None:
-    source = getattr(estimator, "source_", {})
-    for what, names in (
-        ("feature_names_in_", getattr(estimator, "feature_names_in_", None)),
-        ("source_", source.get("names")),
-    ):
-        if names is not None and len(names) != columns:
-            raise ValueError(f"{what} has {len(names)} names for {columns} columns.")
-    others = [label for label in (*(source.get("inputs") or ()), source.get("sequence")) if label is not None]
-    labels = {*(source.get("names") or map(str, range(columns + len(others)))), *map(str, others)}
-    strange = [label for label in source.get("codes") or () if label not in labels]
-    if strange:
-        raise ValueError(f"source_ has words of {strange[0]!r}, which is none of the columns.")
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and len(names) != columns:
+        raise ValueError(f"feature_names_in_ has {len(names)} names for {columns} columns.")
 
 
 def _check_waiting(estimator: Any, columns: int) -> None:

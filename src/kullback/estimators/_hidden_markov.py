@@ -162,7 +162,7 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         data = self._sequences(X, lengths, sample_weight, not begun)
         if len(data) == 0:
             if not continues:
-                self._end_series()
+                self.end_series()
             return self
         data, carry = self._with_waiting(data, continues)
         self._partial_fit(data, carry, continues)

@@ -170,7 +170,7 @@ class LinearDynamicalSystem(LinearDynamicalQuestions):
         data = self._sequences(X, lengths, sample_weight, not begun, inputs)
         if len(data) == 0:
             if not continues:
-                self._end_series()
+                self.end_series()
             return self
         data, carry = self._with_waiting(data, continues)
         self._partial_fit(data, carry, continues)

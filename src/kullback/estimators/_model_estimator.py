@@ -13,16 +13,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kullback.core import Extent
-from kullback.estimators._file import load_estimator, save_estimator
+from kullback.estimators._file import load_with_command, save
+from kullback.estimators._fit_callback import FitCallback, NoCallback
 from kullback.estimators._fit_data import FitData, Learning
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._preparation import Columns, Preparation
 from kullback.estimators._progress import Progress
 from kullback.estimators._sound import Collapse, check_sound
 from kullback.estimators._spares import NO_SPARES, Spares
-from kullback.estimators._watch import Nobody, Watch
 from kullback.estimators.constraints import validate_parameter_constraints
-from kullback.learning import CONVERGED, EM, LIMIT, Data, Place, Rule, StepInfo, begin, decaying_rate, fit
+from kullback.learning import CONVERGED, EM, LIMIT, Place, Rule, StepInfo, begin, decaying_rate, fit
 from kullback.runtime import as_numpy, computing, users_settings
 
 #: Why a fit ended: a component would have collapsed in the next iteration, or someone asked for an end.
@@ -81,7 +81,7 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
     _derived: ClassVar[tuple[str, ...]] = ()
     #: What the entries of columns mean: the name of a family for all of them, or one for each.
     _families: Any = "diagonal_gaussian"
-    _watch: Watch = Nobody()
+    _callback: FitCallback = NoCallback()
     #: Attributes_ that are trees of arrays, such as networks.
     _trees: ClassVar[tuple[str, ...]] = ()
 
@@ -148,7 +148,7 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
         with Progress(self.verbose, steps) as progress:
             for restart in range(restarts):
                 progress.begin(restart)
-                model, history = self._watch.begun or (None, [])
+                model, history = self._callback.resume_from or (None, [])
                 if model is None:
                     with computing():
                         model = as_numpy(start(restart))
@@ -158,26 +158,44 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
                 progress.end(run.converged)
                 if best is None or run.better_than(best):
                     best = run
-                if self._watch.ended:
+                if self._callback.stopped:
                     break
         assert best is not None
-        self._keep(best.model)
-        steps_made, reached = len(best.history), best.history[-1] if best.history else -np.inf
-        record = FitRecord(best.converged, steps_made, reached, best.history, data.mass, 1, sequences)
-        record.write(self)
+        self._record(best, data.mass, sequences)
         return best
+
+    def _record(self, run: Fitted, mass: float, sequences: float | None = None) -> None:
+        """Hold the end of a run on data of this mass as attributes_."""
+        self._keep(run.model)
+        reached = run.history[-1] if run.history else -np.inf
+        FitRecord(run.converged, len(run.history), reached, run.history, mass, 1, sequences).write(self)
+
+    def set_callback(self, callback: FitCallback | None) -> Self:
+        """Let a callback look at every iteration of `fit`, and end it; None takes it away. It is no part of a copy."""
+        self._callback = NoCallback() if callback is None else callback
+        return self
+
+    @property
+    def has_started(self) -> bool:
+        """Whether there is a model yet: the first rows of a stream may be too few to start from."""
+        return FitRecord.of(self).n_batches_seen is not None
+
+    @property
+    def column_families(self) -> Any:
+        """What the entries of columns mean: the name of a family for all of them, or one for each."""
+        return self._families
 
     def _fit_once(
         self,
         model: Any,
         history: list[float],
-        data: Data,
+        data: FitData,
         learner: EM[Any],
         rule: Rule,
         progress: Progress,
         spares: Spares,
     ) -> Fitted:
-        """Run the loop, with an eye on components that are about to collapse and on whoever watches."""
+        """Run the loop, with an eye on components that are about to collapse and on the callback."""
 
         def record(infos: list[StepInfo]) -> None:
             gain = infos[-1].value - history[-1] if history else None
@@ -192,7 +210,12 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
             return None
 
         def callback(place: Place) -> str | None:
-            return STOPPED if self._watch.step(spares.removed(place.model), history) else None
+            def snapshot() -> Any:
+                so_far = copy.copy(self)
+                so_far._record(Fitted(spares.removed(place.model), list(history), STOPPED), data.mass)
+                return so_far
+
+            return STOPPED if self._callback.step(snapshot, history) else None
 
         with computing():
             place = begin(learner, spares.added(model), data, rule)
@@ -251,12 +274,12 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
     def save(self, path: str | Path) -> None:
         """Write the fitted estimator to a file that runs no code when it is read. A crash leaves no half file."""
         check_is_fitted(self)
-        save_estimator(self, path)
+        save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read an estimator of this kind from a file."""
-        loaded = load_estimator(path, cls)
+        loaded, _ = load_with_command(path, cls)
         if not isinstance(loaded, cls):
             raise ValueError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}.")
         return loaded
@@ -315,7 +338,7 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("_built", "_checked", "_watch")}
+        return {name: value for name, value in state.items() if name not in ("_built", "_checked", "_callback")}
 
 
 def check_kind(model: Any, kind: type, estimator: type) -> None:

@@ -18,6 +18,7 @@ from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_nothing
 from kullback.estimators._preparation import TABLES, prepare_sequences
 from kullback.estimators._progress import Progress
+from kullback.estimators._row_scores import RowScores, score_rows
 from kullback.estimators._sequences import Sequences
 from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE_OF_STATE, check_scale
 from kullback.estimators._stream import check_stream
@@ -137,7 +138,7 @@ class SequenceEstimator(ModelEstimator):
         for name in ("waiting_", "waiting_inputs_", *self._carry_names):
             self.__dict__.pop(name, None)
 
-    def _end_series(self) -> None:
+    def end_series(self) -> None:
         """Count the rows that wait: nothing comes after them."""
         waiting = getattr(self, "waiting_", None)
         if waiting is not None and len(waiting):
@@ -158,10 +159,13 @@ class SequenceEstimator(ModelEstimator):
         """Return the carry whose leaves these are."""
 
     @all_or_nothing
-    def _learn_on(self, X: Any, lengths: Any, inputs: Any, anew: bool) -> None:
-        """Move towards the next rows of a stream of sequences. The first row begins one, or goes on with the last."""
+    def continue_stream(self, X: Any, lengths: Any = None, inputs: Any = None, new_series: bool = False) -> None:
+        """Move towards the next rows of a stream of series. The first row goes on with the last, or begins a new one.
+
+        As `partial_fit` with `continues`, but that the rows that wait for more of their series are counted with these.
+        """
         begun = hasattr(self, "n_batches_seen_") or hasattr(self, "waiting_")
-        data, carry = self._with_waiting(self._sequences(X, lengths, None, not begun, inputs), True, anew)
+        data, carry = self._with_waiting(self._sequences(X, lengths, None, not begun, inputs), True, new_series)
         self._partial_fit(data, carry, True)
 
     def _with_waiting(self, data: Sequences, continues: bool, anew: bool = False) -> tuple[Sequences, Any]:
@@ -222,7 +226,7 @@ class SequenceEstimator(ModelEstimator):
                     for X in batches:
                         self._piece(X, continues=True)
                         progress.step(getattr(self, "lower_bound_", -np.inf))
-                    self._end_series()
+                    self.end_series()
             if not hasattr(self, "n_batches_seen_"):
                 raise ValueError(f"batches has too few rows to fit {type(self).__name__} to.")
         except BaseException:
@@ -236,6 +240,15 @@ class SequenceEstimator(ModelEstimator):
         """Learn from one piece of a series by `partial_fit`."""
 
     # --- questions --------------------------------------------------------------------------------------
+
+    def score_next(self, X: Any, lengths: Any = None, inputs: Any = None, carry: Any = None) -> RowScores:
+        """Return how likely each row is given those before it. With the `carry` of other rows, X goes on with them."""
+        data, model = self._asked(X, lengths, inputs)
+        if carry is not None:
+            data.starts[0] = False
+        with computing():
+            values, states, carry = jax.tree.map(np.array, score_rows(model, data.batch(model), carry))
+        return RowScores(values[: len(data)], jax.tree.map(lambda leaf: leaf[: len(data)], states), carry)
 
     @computing()
     def _asked(self, X: Any, lengths: Any, inputs: Any = None) -> tuple[Sequences, Any]:

@@ -1,7 +1,7 @@
 """Iterables of tables, as `fit_stream` goes through them."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any
 
@@ -20,22 +20,22 @@ def check_stream(batches: Any, passes: Any) -> None:
         raise ValueError(f"batches can be gone through once, and passes is {passes}: pass a list, or passes=1.")
 
 
-def enough_to_start(batches: Iterable[Any], least: int, started: Callable[[], bool]) -> Iterator[tuple[Any, Any]]:
-    """Yield tables and weights; the first are put together until there are `least` rows to start from."""
+def join_first_batches(batches: Iterable[Any], estimator: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield tables and weights; the first are put together until an estimator has the rows it needs to start from."""
     waiting: list[tuple[Any, Any]] = []
     for batch in batches:
         pair = batch if isinstance(batch, tuple) else (batch, None)
         if len(pair) != 2:
             raise ValueError(f"batches holds a tuple of {len(pair)}: it must be a table, or a pair (X, sample_weight).")
         waiting.append(pair)
-        if started() or sum(len(X) for X, _ in waiting) >= least:
-            yield _together(waiting)
+        if estimator.has_started or sum(len(X) for X, _ in waiting) >= estimator.rows_needed:
+            yield _concatenate(waiting)
             waiting = []
     if waiting:
-        yield _together(waiting)
+        yield _concatenate(waiting)
 
 
-def _together(batches: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+def _concatenate(batches: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     if len(batches) == 1:
         return batches[0]
     tables = [X for X, _ in batches]

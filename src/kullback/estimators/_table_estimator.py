@@ -19,7 +19,7 @@ from kullback.estimators._progress import Progress
 from kullback.estimators._rows import Rows
 from kullback.estimators._sound import check_scale
 from kullback.estimators._spares import Spares
-from kullback.estimators._stream import check_stream, enough_to_start
+from kullback.estimators._stream import check_stream, join_first_batches
 from kullback.learning import adaptive_jit
 from kullback.runtime import computing, filter_jit
 
@@ -39,6 +39,11 @@ class TableEstimator(DensityMixin, ModelEstimator):
         """How many rows a start needs."""
 
     # --- learning ---------------------------------------------------------------------------------------
+
+    @property
+    def rows_needed(self) -> int:
+        """How many rows the first batch of a stream needs."""
+        return max(2, self._least_rows)
 
     def fit_stream(self, batches: Iterable[Any], passes: int = 1) -> Self:
         """Go through an iterable of tables by `partial_fit`, with memory for one of them.
@@ -63,21 +68,17 @@ class TableEstimator(DensityMixin, ModelEstimator):
         before = dict(vars(self))
         for attribute in [name for name in before if name.endswith("_") and not name.startswith("_")]:
             delattr(self, attribute)
-
-        def started() -> bool:
-            return hasattr(self, "n_batches_seen_")
-
         try:
             with Progress(self.verbose, None) as progress:
                 progress.begin(0)
                 for _ in range(passes):
-                    for X, weight in enough_to_start(batches, max(2, self._least_rows), started):
+                    for X, weight in join_first_batches(batches, self):
                         self.partial_fit(X, None, weight)
                         progress.step(self.lower_bound_)
-            if not started():
+            if not self.has_started:
                 raise ValueError(f"batches is empty: there was nothing to fit {type(self).__name__} to.")
         except BaseException:
-            if not started():
+            if not self.has_started:
                 self.__dict__.update(before)
             raise
         return self

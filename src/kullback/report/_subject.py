@@ -22,7 +22,7 @@ class Subject:
     Rows of a model with time are sequences of these `lengths`, one below the other, with `inputs` if it takes some.
     """
 
-    def __init__(self, estimator: Any, data: Any = None, lengths: Any = None, inputs: Any = None):
+    def __init__(self, estimator: Any, data: Any = None, lengths: Any = None, inputs: Any = None, words: Any = None):
         check_is_fitted(estimator)
         self.estimator = _bare(estimator)
         self.kind = type(estimator).__name__
@@ -36,7 +36,7 @@ class Subject:
         names = own if own is not None else known
         count = self._width(estimator)
         self.names = [f"column {place}" for place in range(count)] if names is None else [clean(n) for n in names]
-        self.categories = _words_of(estimator, count, known if names is None else names)
+        self.categories = _words_of(words or {}, count, names)
         self.lengths = self._checked_lengths(lengths)
         self.inputs = self.checked_inputs("inputs", inputs, 0 if self.X is None else len(self.X))
 
@@ -186,12 +186,10 @@ def _have_missing(some: int, count: int, then: str) -> str:
     return f" {some:,} of {count:,} rows {'has' if some == 1 else 'have'} missing values{then}." if some else ""
 
 
-def _words_of(estimator: Any, count: int, names: Any) -> list[list[str] | None]:
-    """Return the words that the codes of each column stand for, of a model that was learned from words in a file."""
-    source = getattr(estimator, "source_", None) or {}
-    codes = source.get("codes") or {}
-    labels = list(range(count)) if names is None else list(names)
-    return [codes.get(str(label)) for label in labels]
+def _words_of(words: Any, count: int, names: Any) -> list[list[str] | None]:
+    """Return the words that the categories of each column stand for, where there are some."""
+    labels = range(count) if names is None else names
+    return [words.get(str(label)) for label in labels]
 
 
 def _bare(estimator: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import importlib.resources
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ def write_report(
     lengths: Any = None,
     inputs: Any = None,
     future_inputs: Any = None,
+    words: Mapping[str, Sequence[str]] | None = None,
     title: str | None = None,
     before: Sequence[Any] | None = None,
 ) -> Path:
@@ -48,6 +49,8 @@ def write_report(
         For systems with inputs, those of each row of the data.
     future_inputs : array-like of shape (n_steps, n_inputs) or None
         The inputs after the last row. A system with inputs has a forecast with them only, as far as they reach.
+    words : dict of lists of str, by column, or None
+        What the categories 0, 1, … of columns stand for: `codes` of the source that the data comes from.
     title : str or None
         The heading of the page; None is the kind of the model.
     before : list of estimators or None
@@ -65,9 +68,9 @@ def write_report(
     5
 
     """
-    subject = Subject(estimator, data, lengths, inputs)
+    subject = Subject(estimator, data, lengths, inputs, words)
     future = subject.checked_inputs("future_inputs", future_inputs)
-    others = [Subject(other, data, lengths, inputs) for other in before or ()]
+    others = [Subject(other, data, lengths, inputs, words) for other in before or ()]
     check_before(subject, others)
     page = _template().render(
         title=clean(title) if title is not None else subject.kind,

@@ -2,12 +2,12 @@
 
 import re
 
+from kullback.estimators import REGISTRY
 
-def kinds() -> dict[str, type]:
-    """Return every estimator of the library by its name here: GaussianMixture is gaussian-mixture."""
-    from kullback import estimators
 
-    return {command_name(name): getattr(estimators, name) for name in sorted(estimators.SAVED, key=command_name)}
+def estimator_commands() -> dict[str, str]:
+    """Return the class of each command that fits: gaussian-mixture fits a GaussianMixture."""
+    return {command_name(name): name for name in sorted(REGISTRY, key=command_name)}
 
 
 def command_name(kind: str) -> str:

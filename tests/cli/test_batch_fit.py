@@ -9,7 +9,7 @@ import pytest
 
 import kullback
 from cli.helpers import held, rows_for, size_of, write_csv
-from kullback.cli._climb import Lookout
+from kullback.cli._batch_fit import SignalCallback
 
 STEPS = {"gaussian-mixture": "--max-iter", "gaussian-hmm": "--n-iter", "linear-dynamical-system": "--max-iter"}
 
@@ -20,14 +20,14 @@ def test_a_fit_that_was_stopped_and_resumed_is_the_one_that_was_not(name, run, m
     fit = ["fit", name, "data.csv", *size_of(name), "--random-state", 0, "--method", "em", STEPS[name], 6, "--tol", 0]
     run(*fit, "--save", "whole.safetensors")
     fit += ["--checkpoint", "run.ckpt", "--checkpoint-every", 0, "--save", "parts.safetensors"]
-    looked, steps = Lookout.step, []
+    looked, steps = SignalCallback.step, []
 
-    def stopped(self, model, history):
+    def stopped(self, snapshot, history):
         steps.append(len(history))
-        self._stop.asked = len(history) in (1, 4)
-        return looked(self, model, history)
+        self._stop.requested = len(history) in (1, 4)
+        return looked(self, snapshot, history)
 
-    monkeypatch.setattr(Lookout, "step", stopped)
+    monkeypatch.setattr(SignalCallback, "step", stopped)
     for iterations in (1, 4):
         said = run(*fit, "--resume", code=130).stderr
         assert "the same command with --resume goes on" in said

@@ -6,63 +6,76 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kullback import estimators
-from kullback.cli._open import open_data
-from kullback.cli._roles import Piece, Roles, concatenated
+from kullback.cli._column_roles import Chunk, Roles, concatenate
+from kullback.cli._input import open_data
+from kullback.cli._model_file import read_model
+from kullback.estimators import REGISTRY, Capabilities
 
 
-class Held(NamedTuple):
+class SavedModel(NamedTuple):
     """An estimator, the names of its columns, if it was fitted with some, and the words of columns that had words.
 
-    `roles` are columns besides: the one that tells sequences apart, and inputs.
+    `roles` are columns besides: the one that separates sequences, and inputs. A file may be a `checkpoint` of a fit.
     """
 
     estimator: Any
     names: list[str] | None
     codes: dict[str, list[str]]
-    roles: Roles = Roles()
+    roles: Roles
+    checkpoint: dict[str, Any] | None
 
     @classmethod
-    def load(cls, path: Path) -> "Held":
+    def load(cls, path: Path) -> "SavedModel":
         """Read a model that this command or the library has saved."""
-        estimator = estimators.load(path)
-        vars(estimator).pop("checkpoint_", None)
-        named = vars(estimator).pop("feature_names_in_", None)  # of a fit to a frame; tables here are plain arrays
-        held = getattr(estimator, "source_", {})
-        names = held.get("names") or (None if named is None else [str(name) for name in named])
-        roles = Roles(held.get("sequence"), tuple(held.get("inputs") or ()))
-        return cls(estimator, names, held.get("codes") or {}, roles)
+        estimator, columns, checkpoint = read_model(path)
+        names = columns.get("names")
+        frame_names = vars(estimator).get("feature_names_in_")
+        if frame_names is not None:  # of a fit to a frame; tables here are arrays, whose columns have no names
+            del estimator.feature_names_in_
+            names = names or [str(name) for name in frame_names]
+        roles = Roles(columns.get("sequence"), tuple(columns.get("inputs") or ()))
+        return cls(estimator, names, columns.get("codes") or {}, roles, checkpoint)
 
     @property
     def kind(self) -> str:
-        """What the model is."""
+        """The name of the estimator's class."""
         return type(self.estimator).__name__
 
-    def need(self, method: str, command: str, wanted: str) -> None:
-        """Raise unless the model can be asked this."""
-        if not hasattr(self.estimator, method):
-            raise ValueError(f"{command} is for {wanted}: this model is a {self.kind}.")
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the model can be asked."""
+        return REGISTRY[self.kind].capabilities
 
-    def opened(self, data: str, header: bool = True, **options: Any) -> Any:
+    @property
+    def has_time(self) -> bool:
+        """Whether rows follow each other."""
+        return self.capabilities.data == "sequences"
+
+    def require(self, capable: bool, command: str, models: str) -> None:
+        """Raise unless the model is capable of what a command asks."""
+        if not capable:
+            raise ValueError(f"{command} is for {models}: this model is a {self.kind}.")
+
+    def open(self, data: str, header: bool = True, **options: Any) -> Any:
         """Open data with the columns and the words that the model knows."""
         columns = self.roles.with_values(self.names) if header and self.names else None
         known: dict[str, Any] = {"columns": columns, "codes": self.codes, "sequence": self.roles.sequence}
         return open_data(data, header=header, **known, **options)
 
-    def pieces(self, source: Any) -> Iterator[Piece]:
-        """Hand out what a source has, taken apart."""
+    def chunks(self, source: Any) -> Iterator[Chunk]:
+        """Yield what a source has, split by the roles of its columns."""
         for table in source:
             if len(table):
                 yield self.roles.split(table, source.names or list(range(table.shape[1])))
 
-    def all_rows(self, data: str, **options: Any) -> Piece:
+    def read(self, data: str, **options: Any) -> Chunk:
         """Read everything as a whole."""
-        pieces = list(self.pieces(self.opened(data, **options)))
-        if not pieces:
+        chunks = list(self.chunks(self.open(data, **options)))
+        if not chunks:
             raise ValueError(f"{data} has no rows.")
-        return concatenated(pieces)
+        return concatenate(chunks)
 
-    def inputs(self, data: str, header: bool, **options: Any) -> np.ndarray:
+    def read_inputs(self, data: str, header: bool, **options: Any) -> np.ndarray:
         """Read the inputs of rows that have no values yet."""
         if not self.roles.inputs:
             raise ValueError("this model was fitted without --input-columns: there are no inputs to read.")

@@ -13,12 +13,12 @@ from kullback.storage import printable, sentence
 _MOST = 1000
 
 
-def say(text: str) -> None:
+def print_message(text: str) -> None:
     """Write one line on standard error."""
     print("kullback: " + printable(sentence(text, _MOST)), file=sys.stderr, flush=True)
 
 
-def answer(text: str) -> None:
+def print_answer(text: str) -> None:
     """Write one line on standard output."""
     print(printable(text), flush=True)
 
@@ -27,12 +27,12 @@ class _Notes(logging.Handler):
     """Notes of bad rows, as sentences."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(record.getMessage())
+        print_message(record.getMessage())
 
 
 @contextmanager
-def silent_notes() -> Iterator[None]:
-    """Keep notes of bad rows to oneself, where the same rows are read again."""
+def mute_notes() -> Iterator[None]:
+    """Print no notes of bad rows, where the same rows are read again."""
     logger = logging.getLogger("kullback")
     before, logger.disabled = logger.disabled, True
     try:
@@ -42,12 +42,12 @@ def silent_notes() -> Iterator[None]:
 
 
 @contextmanager
-def said_warnings(quiet: bool) -> Iterator[None]:
+def print_warnings(quiet: bool) -> Iterator[None]:
     """Turn warnings of the library, and its notes of bad rows, into sentences; or into nothing."""
 
     def show(message: Any, *args: Any, **kwargs: Any) -> None:
         if not quiet:
-            say(str(message))
+            print_message(str(message))
 
     logger, handler = logging.getLogger("kullback"), logging.NullHandler() if quiet else _Notes()
     logger.addHandler(handler)

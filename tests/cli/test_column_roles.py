@@ -7,6 +7,8 @@ import pytest
 
 import kullback
 from cli.helpers import BATCH, held
+from kullback.cli import _online_fit
+from kullback.cli._model_file import read_model
 
 LENGTHS = [30, 50, 20, 60, 40]
 RNG = np.random.default_rng(0)
@@ -31,11 +33,11 @@ SYSTEM = ["fit", "linear-dynamical-system", "data.csv", "--n-latents", 1, "--inp
 
 def test_batch_em_learns_from_sequences_and_inputs(run, data):
     run(*SYSTEM, "--method", "em", "--max-iter", 5)
-    found = kullback.load("m.safetensors")
+    found, columns, _ = read_model("m.safetensors")
     alone = kullback.LinearDynamicalSystem(1, max_iter=5, random_state=0).fit(SERIES, LENGTHS, INPUTS)
     for name in alone._attributes(alone.to_model()):
         np.testing.assert_array_equal(getattr(found, name), getattr(alone, name), err_msg=name)
-    assert found.source_ == {"names": ["a", "b"], "codes": {}, "sequence": "run", "inputs": ["u"]}
+    assert columns == {"names": ["a", "b"], "codes": {}, "sequence": "run", "inputs": ["u"]}
     told = [json.loads(line) for line in run("score", "m.safetensors", "data.csv", "--json").stdout.splitlines()]
     assert np.isclose(sum(row["log_likelihood"] for row in told), alone.score(SERIES, LENGTHS, INPUTS))
     states = run("decode", "m.safetensors", "data.csv", "--json").stdout.splitlines()
@@ -55,7 +57,7 @@ def test_a_stream_of_sequences_goes_from_batch_to_batch(run, data):
     found = kullback.load("m.safetensors")
     alone = kullback.GaussianHMM(2, random_state=0, lag=5)
     alone.partial_fit(SERIES, LENGTHS, continues=True)
-    alone._end_series()
+    alone.end_series()
     np.testing.assert_array_equal(found.means_, alone.means_)
     assert found.n_sequences_seen_ == alone.n_sequences_seen_ == 5
     # where a batch ends with its sequence, the next one begins: 80 rows are two sequences, then 80, then 40
@@ -74,9 +76,7 @@ def test_a_checkpoint_knows_which_sequence_was_last(run, data, monkeypatch):
     run(*fit)
     whole = held("m.safetensors")
     fit += ["--checkpoint", "c", "--checkpoint-every", 0]
-    from kullback.cli import _learn
-
-    learn, calls = _learn._learn, []
+    learn, calls = _online_fit._learn, []
 
     def dies(*args):
         calls.append(args)
@@ -84,7 +84,7 @@ def test_a_checkpoint_knows_which_sequence_was_last(run, data, monkeypatch):
             raise OSError("the machine went down")
         return learn(*args)
 
-    monkeypatch.setattr(_learn, "_learn", dies)
+    monkeypatch.setattr(_online_fit, "_learn", dies)
     for _ in range(3):
         run(*fit, "--resume", code=2)
     run(*fit, "--resume")

@@ -1,4 +1,4 @@
-"""Which columns of a table are no values of the model: one tells sequences apart, others are inputs."""
+"""Which columns of a table are no values of the model: one separates sequences, others are inputs."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ import numpy as np
 Label = str | int
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """Rows of values, the inputs of each, and a number for the sequence it belongs to, where there are such."""
 
     X: np.ndarray
@@ -24,22 +24,22 @@ class Piece(NamedTuple):
         return np.diff(np.append(begins, len(self.sequence)))
 
     @property
-    def known(self) -> dict[str, Any]:
-        """What models with time are told besides the values."""
-        told = {"lengths": self.lengths, "inputs": self.inputs}
-        return {name: value for name, value in told.items() if value is not None}
+    def extras(self) -> dict[str, Any]:
+        """The arguments of models with time besides the values."""
+        found = {"lengths": self.lengths, "inputs": self.inputs}
+        return {name: value for name, value in found.items() if value is not None}
 
     @property
-    def last(self) -> "Piece":
+    def last(self) -> "Chunk":
         """The last sequence."""
         if self.sequence is None:
             return self
         rows = int(self.lengths[-1]) if self.lengths is not None else len(self.X)
-        return Piece(self.X[-rows:], None if self.inputs is None else self.inputs[-rows:], self.sequence[-rows:])
+        return Chunk(self.X[-rows:], None if self.inputs is None else self.inputs[-rows:], self.sequence[-rows:])
 
 
 class Roles(NamedTuple):
-    """The column that tells sequences apart, and the columns that are inputs: names, or places where there are none."""
+    """The column that separates sequences, and the columns that are inputs: names, or places where there are none."""
 
     sequence: Label | None = None
     inputs: tuple[Label, ...] = ()
@@ -64,18 +64,18 @@ class Roles(NamedTuple):
         """Return the places of the values in a table with these columns."""
         return [place for place, label in enumerate(labels) if label not in self._own_columns]
 
-    def split(self, table: np.ndarray, labels: Sequence[Label]) -> Piece:
-        """Take a table with these columns apart."""
+    def split(self, table: np.ndarray, labels: Sequence[Label]) -> Chunk:
+        """Split a table with these columns by their roles."""
         if not self:
-            return Piece(table)
+            return Chunk(table)
         places = [labels.index(label) for label in self.inputs]
         sequence = None if self.sequence is None else table[:, labels.index(self.sequence)]
-        return Piece(table[:, self.values(labels)], table[:, places] if places else None, sequence)
+        return Chunk(table[:, self.values(labels)], table[:, places] if places else None, sequence)
 
 
-def concatenated(pieces: Sequence[Piece]) -> Piece:
-    """Return pieces as one."""
-    parts = zip(*pieces, strict=True)
+def concatenate(chunks: Sequence[Chunk]) -> Chunk:
+    """Return chunks as one."""
+    parts = zip(*chunks, strict=True)
     X, inputs, sequence = (None if part[0] is None else np.concatenate(part) for part in parts)
     assert X is not None
-    return Piece(X, inputs, sequence)
+    return Chunk(X, inputs, sequence)

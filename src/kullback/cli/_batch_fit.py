@@ -1,0 +1,87 @@
+"""Batch EM on everything, which can be stopped after any iteration and gone on with."""
+
+import dataclasses
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kullback.cli._checkpoint import Checkpoint
+from kullback.cli._column_kinds import choose_families
+from kullback.cli._input import Input
+from kullback.cli._online_fit import Outcome
+from kullback.cli._progress import Digest, Progress
+from kullback.cli._stop import Stop
+from kullback.estimators import FitCallback
+
+
+def fit_batch(estimator: Any, data: Input, before: Progress, kept: Checkpoint | None, quiet: bool) -> Outcome:
+    """Read everything, then fit by batch EM from where it was before, and keep checkpoints; a signal ends it."""
+    data.check(before.data)
+    if before.done:
+        return Outcome(before, 0)
+    with Stop(data.end if data.piped else None) as stop:
+        source = stop.wait_for(functools.partial(data.open, 0, None))
+        if source is not None:
+            choose_families(estimator, *data.kinds(source))
+        tables = [] if source is None else list(stop.until(source))
+        if source is None or stop.requested:
+            return Outcome(Progress(), 0, stop.code)
+        if not tables:
+            raise ValueError(f"there are no rows to fit {type(estimator).__name__} to.")
+        chunk, digest = data.split(source, np.concatenate(tables)), Digest()
+        for table in tables if kept is not None else ():
+            digest.add(table)
+        data.remember_columns(source, tables[0].shape[1])
+        here = Progress(rows=len(chunk.X), data=source.fingerprint, digest=digest.of(source))
+        fit = functools.partial(estimator.fit, chunk.X, **chunk.extras)
+        here = run_em(estimator, data, fit, before, here, kept, stop, quiet)
+    return Outcome(here, source.bad_rows, stop.code)
+
+
+def run_em(
+    estimator: Any,
+    data: Input,
+    fit: Callable[[], Any],
+    before: Progress,
+    here: Progress,
+    kept: Checkpoint | None,
+    stop: Stop,
+    quiet: bool,
+) -> Progress:
+    """Fit by batch EM with an eye on signals and checkpoints; return how far it came, which is kept."""
+    if before.digest is not None and (before.digest, before.rows) != (here.digest, here.rows):
+        raise ValueError(
+            f"{data} is not what was read before: its rows are others; go on with the same data, or begin anew."
+        )
+    callback = SignalCallback(data, here, kept, stop)
+    if before.epoch:
+        callback.resume_from = estimator.to_model(), list(estimator.lower_bounds_)
+    verbose, estimator.verbose = estimator.verbose, int(sys.stderr.isatty() and not quiet)
+    try:
+        estimator.set_callback(callback)
+        fit()
+    finally:
+        estimator.verbose = verbose
+        estimator.set_callback(None)
+    here = dataclasses.replace(here, epoch=len(estimator.lower_bounds_), done=not callback.stopped)
+    if kept is not None:
+        kept.write(estimator, data.columns, here)
+    return here
+
+
+class SignalCallback(FitCallback):
+    """Ends a fit when a signal has come, and writes checkpoints of it."""
+
+    def __init__(self, data: Input, progress: Progress, kept: Checkpoint | None, stop: Stop):
+        self._data, self._progress, self._kept, self._stop = data, progress, kept, stop
+
+    def step(self, snapshot: Callable[[], Any], history: list[float]) -> bool:
+        """Write a checkpoint if it is time to, and return whether a signal has come."""
+        if self._kept is not None and self._kept.due:
+            here = dataclasses.replace(self._progress, epoch=len(history))
+            self._kept.write(snapshot(), self._data.columns, here)
+        self.stopped = self._stop.requested
+        return self.stopped

@@ -1,0 +1,90 @@
+"""Model files of the command. A section of their own says what columns there were, and how far a fit has come."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kullback import estimators
+from kullback.storage import is_count
+
+#: What is known of columns: their names, the words of some, which one separates sequences, and which are inputs.
+Columns = dict[str, Any]
+
+
+class ModelFile(NamedTuple):
+    """A fitted estimator, its columns, and the checkpoint that the file is, if it is one."""
+
+    estimator: Any
+    columns: Columns
+    checkpoint: dict[str, Any] | None
+
+
+def write_model(estimator: Any, path: Path, columns: Columns | None, checkpoint: dict[str, Any] | None = None) -> None:
+    """Write a fitted estimator with what the command knows besides."""
+    section = {"source": columns, "checkpoint": checkpoint}
+    estimators.save(estimator, path, {name: value for name, value in section.items() if value is not None})
+
+
+def read_model(path: Path) -> ModelFile:
+    """Read what this command or the library has saved."""
+    estimator, section = estimators.load_with_command(path)
+    try:
+        if not isinstance(section, dict):
+            raise ValueError("what it says of the command is no object")
+        columns, checkpoint = section.get("source", {}), section.get("checkpoint")
+        if not _are_columns(columns):
+            raise ValueError("source must be names and words of columns")
+        _check_columns(columns, vars(estimator).get("n_features_in_"))
+        if checkpoint is not None:
+            checkpoint = _current(checkpoint)
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}.") from None
+    return ModelFile(estimator, columns, checkpoint)
+
+
+def _are_columns(value: Any) -> bool:
+    if not isinstance(value, dict) or not set(value) <= {"names", "codes", "sequence", "inputs"}:
+        return False
+    names, codes, sequence, inputs = (value.get(name) for name in ("names", "codes", "sequence", "inputs"))
+    return (
+        (names is None or (_are_words(names) and len(set(names)) == len(names)))
+        and (codes is None or (isinstance(codes, dict) and all(map(_are_words, codes.values()))))
+        and (sequence is None or _is_label(sequence))
+        and (inputs is None or (isinstance(inputs, list) and all(map(_is_label, inputs))))
+    )
+
+
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+def _is_label(value: Any) -> bool:
+    return isinstance(value, str) or is_count(value)
+
+
+def _check_columns(columns: Columns, count: int | None) -> None:
+    """Raise unless these can be the columns of a model with so many of them."""
+    if not columns:
+        return
+    names = columns.get("names")
+    if count is None or (names is not None and len(names) != count):
+        raise ValueError(f"source has {len(names or ())} names for {count} columns")
+    others = [label for label in (*(columns.get("inputs") or ()), columns.get("sequence")) if label is not None]
+    labels = {*(names or map(str, range(count + len(others)))), *map(str, others)}
+    strange = [label for label in columns.get("codes") or () if label not in labels]
+    if strange:
+        raise ValueError(f"source has words of {strange[0]!r}, which is not one of the columns")
+
+
+def _current(checkpoint: Any) -> dict[str, Any]:
+    """Return a checkpoint with the names of today: in version 0.1 the progress was a place, and an epoch a turn."""
+    if isinstance(checkpoint, dict) and isinstance(checkpoint.get("place"), dict):
+        place = {"epoch" if name == "turn" else name: value for name, value in checkpoint["place"].items()}
+        checkpoint = {"command": checkpoint.get("command"), "progress": place}
+    if (
+        not isinstance(checkpoint, dict)
+        or not all(isinstance(checkpoint.get(name), dict) for name in ("command", "progress"))
+        or not is_count(checkpoint["progress"].get("rows"))
+        or not isinstance(checkpoint["progress"].get("done"), bool)
+    ):
+        raise ValueError("checkpoint must be a command and its progress")
+    return checkpoint

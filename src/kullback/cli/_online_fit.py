@@ -1,0 +1,125 @@
+"""Learning batch by batch, from a source that can be opened at any place."""
+
+import functools
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kullback.cli._checkpoint import Checkpoint
+from kullback.cli._column_kinds import choose_families, set_category_counts
+from kullback.cli._column_roles import Chunk
+from kullback.cli._input import Input
+from kullback.cli._messages import mute_notes
+from kullback.cli._progress import Progress
+from kullback.cli._progress_line import ProgressLine
+from kullback.cli._stop import Stop
+from kullback.estimators import REGISTRY, join_first_batches
+
+
+class Outcome(NamedTuple):
+    """How far a fit has come, how many bad rows were left out, and the exit code, which tells of a signal."""
+
+    progress: Progress
+    bad_rows: int
+    code: int = 0
+
+
+def fit_online(
+    estimator: Any, data: Input, passes: int, before: Progress, kept: Checkpoint | None, line: ProgressLine
+) -> Outcome:
+    """Learn batch by batch from where it was before, until the end or until a signal comes, and keep checkpoints."""
+    here, bad_rows = before, 0
+    with Stop(data.end if data.piped else None) as stop:
+        for here, source in _learn_batches(estimator, data, passes, before, stop):
+            if source is not None:
+                bad_rows = source.bad_rows
+            if kept is not None and kept.due and estimator.has_started:
+                kept.write(estimator, data.columns, here)
+            score = estimator.lower_bound_ if estimator.has_started else -np.inf
+            line.step(here.rows, score, functools.partial(_expected_rows, data, source, passes))
+        line.end()
+        if kept is not None and estimator.has_started:
+            kept.write(estimator, data.columns, here)
+    return Outcome(here, bad_rows, stop.code)
+
+
+def _learn_batches(
+    estimator: Any, data: Input, passes: int, before: Progress, stop: Stop
+) -> Iterator[tuple[Progress, Any]]:
+    """Learn from where it was before; yield the progress after each batch, and the source.
+
+    The position is read after the batch was learned: one that was handed out and not learned is not behind it.
+    """
+    series = REGISTRY[type(estimator).__name__].capabilities.data == "sequences"
+    source: Any = None
+    data.check(before.data)
+    rows, last, whole = before.rows, before.sequence, before.data
+    for epoch in range(before.epoch, passes):
+        source = _open(estimator, data, epoch, stop)
+        if source is None:
+            return
+        if epoch == before.epoch and before.position is not None:
+            source.resume(before.position)
+        for table in stop.until(source) if series else _join_first(estimator, stop, source):
+            chunk = data.split(source, table)
+            try:
+                _learn(estimator, chunk, series, last)
+            except ValueError as error:
+                raise ValueError(f"rows {rows + 1} to {rows + len(table)}: {error}") from None
+            rows += len(table)
+            last = None if chunk.sequence is None else float(chunk.sequence[-1])
+            data.remember_columns(source, table.shape[1])
+            yield Progress(epoch, source.position, rows, sequence=last, data=whole), source
+        if stop.requested:
+            return
+        whole = source.fingerprint
+        if series:
+            last = None
+            estimator.end_series()
+    if not estimator.has_started:
+        raise ValueError(f"there are too few rows to fit {type(estimator).__name__} to: {rows}.")
+    yield Progress(passes, None, rows, True, data=whole), source
+
+
+def _open(estimator: Any, data: Input, epoch: int, stop: Stop) -> Any:
+    """Open the data for a pass, once the words of its columns are known; None if a signal came before.
+
+    Words of a file are looked for before the first pass: a model of categories must know how many there are. Those of
+    standard input come as they come.
+    """
+    known = data.columns.get("codes") if epoch or not data.piped else None
+    source = stop.wait_for(functools.partial(data.open, epoch, known))
+    if source is None:
+        return None
+    values, inputs = data.kinds(source)
+    choose_families(estimator, values, inputs)
+    if known is not None or data.piped or "words" not in source.kinds.values():
+        return source
+    with mute_notes():
+        for _ in stop.until(source):
+            pass
+    set_category_counts(estimator, values, source.codes)
+    return None if stop.requested else stop.wait_for(functools.partial(data.open, epoch, source.codes))
+
+
+def _expected_rows(data: Input, source: Any, passes: int) -> int | None:
+    rows = None if source is None else data.rows(source)
+    return None if rows is None else rows * passes
+
+
+def _learn(estimator: Any, chunk: Chunk, series: bool, last: float | None) -> None:
+    if not series:
+        estimator.partial_fit(chunk.X)
+    elif chunk.sequence is None:
+        estimator.partial_fit(chunk.X, continues=True, **chunk.extras)
+    else:
+        estimator.continue_stream(chunk.X, chunk.lengths, chunk.inputs, new_series=chunk.sequence[0] != last)
+
+
+def _join_first(estimator: Any, stop: Stop, source: Iterable[Any]) -> Iterator[Any]:
+    """Yield the batches; rows of tables are put together until there are enough to start from."""
+    for X, _ in join_first_batches(stop.until(source), estimator):
+        if stop.requested and not estimator.has_started and len(X) < estimator.rows_needed:
+            return
+        yield X

@@ -1,0 +1,53 @@
+"""The estimators of the library: where each is, and what it can be asked. Nothing is imported before it is used."""
+
+import importlib
+from typing import Any, Literal, NamedTuple
+
+
+class Capabilities(NamedTuple):
+    """What an estimator learns from, and which questions it answers besides `score` and `sample`."""
+
+    #: "rows" are independent; of "sequences" they follow each other in time, so `partial_fit` takes `continues`.
+    data: Literal["rows", "sequences"] = "rows"
+    predicts: bool = False  # `predict`: the component or state of each row
+    decodes: bool = False  # `decode`: the path of hidden states
+    smooths: bool = False  # `smooth`: moments of the hidden state, given the whole sequence
+    forecasts: bool = False  # `forecast`: the next rows
+    imputes: bool = True  # `impute`: missing entries
+    takes_inputs: bool = False  # `inputs` beside the rows
+
+
+class Entry(NamedTuple):
+    """A line of the registry: the module of a class in this room, and what the class can do."""
+
+    module: str
+    capabilities: Capabilities
+
+
+_MIXTURE = Capabilities(predicts=True)
+_FACTORS = Capabilities()
+_HIDDEN_MARKOV = Capabilities("sequences", predicts=True, decodes=True, forecasts=True)
+_LINEAR_SYSTEM = Capabilities("sequences", smooths=True, forecasts=True, takes_inputs=True)
+
+#: Every estimator that a file can hold and the command can fit, by the name of its class.
+REGISTRY: dict[str, Entry] = {
+    "HMM": Entry("_family_hmm", _HIDDEN_MARKOV),
+    "BernoulliMixture": Entry("_discrete_mixtures", _MIXTURE),
+    "CategoricalHMM": Entry("_categorical_hmm", _HIDDEN_MARKOV),
+    "CategoricalMixture": Entry("_discrete_mixtures", _MIXTURE),
+    "CompoundDirichlet": Entry("_compound_dirichlet", Capabilities()),
+    "FactorAnalysis": Entry("_factor_estimators", _FACTORS),
+    "GaussianHMM": Entry("_gaussian_hmm", _HIDDEN_MARKOV),
+    "GaussianMixture": Entry("_gaussian_mixture", _MIXTURE),
+    "LinearDynamicalSystem": Entry("_linear_dynamical_system", _LINEAR_SYSTEM),
+    "Mixture": Entry("_family_mixture", _MIXTURE),
+    "MultinomialHMM": Entry("_multinomial_hmm", _HIDDEN_MARKOV),
+    "PoissonHMM": Entry("_poisson_hmm", _HIDDEN_MARKOV),
+    "PoissonMixture": Entry("_discrete_mixtures", _MIXTURE),
+    "ProbabilisticPCA": Entry("_factor_estimators", _FACTORS),
+}
+
+
+def estimator_class(name: str) -> Any:
+    """Return the class with a name of the registry."""
+    return getattr(importlib.import_module(f"kullback.estimators.{REGISTRY[name].module}"), name)

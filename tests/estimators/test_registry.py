@@ -1,0 +1,58 @@
+"""The one list of estimators: what it says of a class is what the class is."""
+
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import kullback
+from kullback import estimators
+from kullback.estimators import REGISTRY, Capabilities, estimator_class
+from kullback.estimators._model_estimator import ModelEstimator
+
+
+def classes():
+    """Return the public estimators of all modules of the room that no other is derived from."""
+    modules = [
+        importlib.import_module(f"kullback.estimators.{each.name}")
+        for each in pkgutil.iter_modules(estimators.__path__)
+    ]
+    found = {
+        kind
+        for module in modules
+        for kind in vars(module).values()
+        if inspect.isclass(kind) and issubclass(kind, ModelEstimator) and kind.__module__.startswith("kullback.")
+    }
+    return {kind for kind in found if not any(other is not kind and issubclass(other, kind) for other in found)}
+
+
+def test_every_estimator_is_in_the_registry():
+    assert {kind.__name__ for kind in classes()} - {"GradientEstimator"} == set(REGISTRY)
+    assert set(REGISTRY) <= set(kullback.__all__) & set(estimators.__all__) & set(dir(estimators))
+    assert set(REGISTRY) == set(estimators.SAVED)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        estimators.nothing
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_what_the_registry_says_is_what_the_class_can_do(name):
+    kind = estimator_class(name)
+    assert kind is getattr(kullback, name)
+    assert kind.__module__ == f"kullback.estimators.{REGISTRY[name].module}"
+    parameters = inspect.signature(kind.partial_fit).parameters
+    verbs = {
+        "predicts": "predict",
+        "decodes": "decode",
+        "smooths": "smooth",
+        "forecasts": "forecast",
+        "imputes": "impute",
+    }
+    assert REGISTRY[name].capabilities == Capabilities(
+        data="sequences" if "continues" in parameters else "rows",
+        takes_inputs="inputs" in parameters,
+        **{capability: hasattr(kind, verb) for capability, verb in verbs.items()},
+    )
+    series = REGISTRY[name].capabilities.data == "sequences"
+    assert series == all(hasattr(kind, verb) for verb in ("end_series", "continue_stream", "score_next"))
+    assert hasattr(kind, "rows_needed") != series
