@@ -107,9 +107,9 @@ def test_words_are_remembered(run, refused, tmp_path):
 
 
 def test_progress_is_json_or_nothing(run, monkeypatch):
-    from kullback.cli import _progress
+    from kullback.cli import _progress_line
 
-    monkeypatch.setattr(_progress, "_PIPE", 0.0)
+    monkeypatch.setattr(_progress_line, "_PIPE", 0.0)
     write_csv("data.csv", rows_for("gaussian-mixture"))
     fit = ["fit", "gaussian-mixture", "data.csv", "--n-components", 3, "--batch-rows", BATCH, "--save", "m.safetensors"]
     told = [json.loads(line) for line in run(*fit, "--json").stdout.splitlines()]

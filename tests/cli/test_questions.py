@@ -179,7 +179,9 @@ def test_models_are_combined(run, refused, tmp_path):
     run("fit", "gaussian-mixture", "data.csv", "--save", "c.safetensors")
     assert "other columns" in refused("combine", "a.safetensors", "c.safetensors", "--save", "all.safetensors")
     run("fit", "mixture", "data.csv", "--save", "d.safetensors")
-    assert "all must be alike" in refused("combine", "c.safetensors", "d.safetensors", "--save", "all.safetensors")
+    assert "all must have the same type" in refused(
+        "combine", "c.safetensors", "d.safetensors", "--save", "all.safetensors"
+    )
 
 
 @pytest.mark.slow

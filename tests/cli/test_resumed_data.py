@@ -154,16 +154,16 @@ def test_no_place_of_wrong_type_or_range_is_believed(name):
 
 def forgeries(kept):
     """Yield ways to change a checkpoint, each with its name."""
-    for group in ("place", "command"):
+    for group in ("progress", "command"):
         for value in WRONG:
             yield f"{group}={value!r}", {group: value}
         for key in kept[group]:
             for value in WRONG:
                 yield f"{group}.{key}={value!r}", {group: {**kept[group], key: value}}
-    position = kept["place"]["position"]
+    position = kept["progress"]["position"]
     for key in position:
         for value in WRONG:
-            yield f"position.{key}={value!r}", {"place": {**kept["place"], "position": {**position, key: value}}}
+            yield f"position.{key}={value!r}", {"progress": {**kept["progress"], "position": {**position, key: value}}}
 
 
 def changes_nothing(kept, change):

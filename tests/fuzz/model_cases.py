@@ -77,7 +77,7 @@ MODEL_CASES: dict[str, Case] = {
     "names that write to the terminal": _header(DIAGONAL, "inspect", "command.source.names.0", _told("\x1b]0;p\a"), ""),
     "a parameter that is very long": _header(DIAGONAL, "ask", "parameters.covariance_type", _told("x" * 100_000)),
     "a noise of 100,000 numbers": _tensor("model probabilistic-pca", "attributes.noise_variance_", np.ones(100_000)),
-    "fewer than no categories": _tensor(
+    "fewer than not categories": _tensor(
         "model categorical-mixture", "attributes.n_categories_", np.array([-(2**63)] * 3)
     ),
     "concentrations next to 0": _tensor("model compound-dirichlet", "attributes.concentration_", np.full(4, 5e-324)),

@@ -13,7 +13,7 @@ UNDONE: dict[str, list[tuple[str, str, str]]] = {
         ("sources/_arrow_file.py", "check_table(chosen, self.name, columns.labels)", "pass"),
     ],
     "errors while columns are filled are sentences": [
-        ("sources/_batches.py", 'with damaged(part.name, "table that can be used"):', "if True:"),
+        ("sources/_batches.py", 'with report_damage(part.name, "table that can be used"):', "if True:"),
     ],
     "NPY and NPZ: sizes are compared with the bytes": [("sources/_npy_header.py", _HEADER, "    if False:")],
     "NPY and NPZ: headers that are no headers": [("sources/_npy_header.py", _KNOWN, "ValueError")],

@@ -24,14 +24,14 @@ def block(request, monkeypatch):
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("1,x", "column 'b' is 'x', which is no number"),
+        ("1,x", "column 'b' is 'x', which is not a number"),
         ("1", "there are 1 columns where 2 should be"),
         ("1,2,3", "there are 3 columns where 2 should be"),
         ("1,inf", "column 'b' is infinite"),
         ("-Infinity,2", "column 'a' is infinite"),
-        ("1_000,2", "column 'a' is '1_000', which is no number"),
+        ("1_000,2", "column 'a' is '1_000', which is not a number"),
         ("1,1e999", "column 'b' is infinite"),
-        ('"1\n2",2', r"column 'a' is '1\\n2', which is no number"),
+        ('"1\n2",2', r"column 'a' is '1\\n2', which is not a number"),
     ],
 )
 def test_bad_line_of_csv(tmp_path, block, line, what):
@@ -52,14 +52,14 @@ def test_bad_line_of_csv(tmp_path, block, line, what):
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ('{"a": 1, "b": ', "this is no JSON"),
-        ("[1, 2]", r"this is no JSON object: \[1, 2\]"),
-        ('{"a": 1, "b": "x"}', "column 'b' is 'x', which is no number"),
-        ('{"a": 1, "b": [2]}', r"column 'b' is \[2\], which is no number"),
+        ('{"a": 1, "b": ', "this is not JSON"),
+        ("[1, 2]", r"this is not a JSON object: \[1, 2\]"),
+        ('{"a": 1, "b": "x"}', "column 'b' is 'x', which is not a number"),
+        ('{"a": 1, "b": [2]}', r"column 'b' is \[2\], which is not a number"),
         ('{"a": 1, "b": Infinity}', "column 'b' is infinite"),
         ('{"a": 1, "b": 1e999}', "column 'b' is infinite"),
-        ('{"a": 1, "b": 2} {"a": 1, "b": 2}', "this is no JSON"),
-        ("[" * 100_000, "this is no JSON"),
+        ('{"a": 1, "b": 2} {"a": 1, "b": 2}', "this is not JSON"),
+        ("[" * 100_000, "this is not JSON"),
     ],
 )
 def test_bad_line_of_json_lines(tmp_path, block, line, what):
@@ -89,7 +89,7 @@ def test_skipped_rows_are_logged_up_to_a_limit(tmp_path, caplog):
     with caplog.at_level(logging.WARNING, "kullback.sources"):
         assert sum(map(len, open_source(tmp_path / "x.csv", skip_bad=True, max_bad=5))) == 15
     assert len(caplog.records) == 5
-    assert "x.csv, line 5: column 'a' is 'x', which is no number; the row is left out." in caplog.text
+    assert "x.csv, line 5: column 'a' is 'x', which is not a number; the row is left out." in caplog.text
     source, seen = open_source(tmp_path / "x.csv", skip_bad=True, max_bad=3, batch_rows=2), []
     with pytest.raises(BadRow, match="line 17: .* this is bad row number 4, and max_bad allows 3"):
         seen.extend(source)
@@ -122,7 +122,7 @@ def test_a_bad_row_brings_no_words(tmp_path):
 
 def test_words_that_are_not_utf8(tmp_path):
     (tmp_path / "x.csv").write_bytes(b"a,b\nred,1\nr\xe9d,2\n")
-    with pytest.raises(BadRow, match="line 3: column 'a' is .*, which is no word"):
+    with pytest.raises(BadRow, match="line 3: column 'a' is .*, which is not a word"):
         list(open_source(tmp_path / "x.csv"))
     assert len(next(iter(open_source(tmp_path / "x.csv", columns=["b"])))) == 2
 
@@ -178,5 +178,5 @@ def test_files_that_are_something_else(tmp_path):
     with pytest.raises(ValueError, match=r"x.csv.gz is damaged"):
         list(open_source(tmp_path / "x.csv.gz", batch_rows=10))
     pq.write_table(pa.table({"a": [1]}), tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match=r"x.parquet is no Arrow file"):
+    with pytest.raises(ValueError, match=r"x.parquet is not an Arrow file"):
         open_source(tmp_path / "x.parquet", format="arrow")

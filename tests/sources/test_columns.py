@@ -1,4 +1,4 @@
-"""Chosen columns, words, missing entries, and what is no table."""
+"""Chosen columns, words, missing entries, and what is not a table."""
 
 import json
 
@@ -111,7 +111,7 @@ def test_columns_by_place(tmp_path):
 
 def test_a_few_bad_entries_do_not_make_words(tmp_path):
     (tmp_path / "x.csv").write_text("a\n1\noops\n2\n")
-    with pytest.raises(BadRow, match="line 3: column 'a' is 'oops', which is no number"):
+    with pytest.raises(BadRow, match="line 3: column 'a' is 'oops', which is not a number"):
         list(open_source(tmp_path / "x.csv"))
 
 

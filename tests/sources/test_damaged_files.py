@@ -75,7 +75,7 @@ def test_words_that_are_no_text(tmp_path, suffix):
 def test_a_file_that_becomes_shorter_while_it_is_read(tmp_path, suffix, monkeypatch):
     path, X = tmp_path / f"x.{suffix}", np.arange(80_000.0)
     if suffix == "npy":
-        monkeypatch.setattr("kullback.sources._npy.PIECE", 1000)
+        monkeypatch.setattr("kullback.sources._part.PIECE", 1000)
         np.save(path, X)
     else:
         write_arrow(path, pa.table({"a": X}), 1000)

@@ -24,7 +24,7 @@ def pieces(request, monkeypatch):
     """Files are read in pieces of usual size, and in pieces that are smaller than batches."""
     if request.param == "small":
         monkeypatch.setattr(text_file, "BLOCK", 1000)
-        for name in ("_typed", "_parquet", "_arrow_file", "_npy", "_npz"):
+        for name in ("_typed", "_parquet", "_arrow_file", "_part"):
             monkeypatch.setattr(f"kullback.sources.{name}.PIECE", 11)
 
 

@@ -1,4 +1,4 @@
-"""What columns hold: times, numbers with commas, and words that are no categories."""
+"""What columns hold: times, numbers with commas, and words that are not categories."""
 
 import io
 import json
@@ -115,7 +115,7 @@ def test_numbers_with_commas_are_bad_rows(format, entry):
     else:
         text = WRITTEN[format]([entry, "2.5", entry])
     line = 1 if format == "jsonl" else 2
-    what = rf"line {line}: column 'w' is .*, which is no number: write decimals with a point, and nothing between thou"
+    what = rf"line {line}: column 'w' is .*, which is not a number: write decimals with a point, and nothing betw"
     with pytest.raises(BadRow, match=what):
         list(open_source(io.BytesIO(text), format=format))
     source = open_source(io.BytesIO(text), format=format, skip_bad=True)
@@ -172,7 +172,7 @@ IDS = [f"id {n}" for n in range(300)]
 
 
 def test_words_that_are_nearly_all_different_are_refused(opened):
-    what = "Column 'w' holds 280 different words in 300 rows: these are names or texts, and no categories; leave it out"
+    what = "Column 'w' holds 280 different words in 300 rows: these are names or texts, and not categories; leave it"
     for rows in (30, 10_000):
         with pytest.raises(ValueError, match=what):
             list(opened([*IDS[:280], *IDS[:20]], rows))

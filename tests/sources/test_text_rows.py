@@ -156,7 +156,7 @@ def test_a_line_that_is_no_object_is_a_bad_row(tmp_path, line, place):
     lines = [f'{{"n": {n}, "w": "x"}}' for n in range(7)]
     lines.insert(place, line)
     (tmp_path / "x.jsonl").write_text("\n".join(lines) + "\n")
-    with pytest.raises(BadRow, match=f"x.jsonl, line {place + 1}: this is no JSON"):
+    with pytest.raises(BadRow, match=f"x.jsonl, line {place + 1}: this is not JSON"):
         list(open_source(tmp_path / "x.jsonl"))
     source = open_source(tmp_path / "x.jsonl", skip_bad=True)
     assert np.array_equal(np.concatenate(list(source))[:, 0], np.arange(7))
@@ -182,7 +182,7 @@ def test_lines_and_objects_are_told_apart(block):
         (b'{"a": 2, "w": "\xe9"}', "this is not UTF-8"),
         (b'{"a": 2, "other": "\xff\xfe"}', "this is not UTF-8"),
         (b'{"a": 2, "\\ud800": 1}', r"the key '\\\\ud800' has half a character in it"),
-        (b'{"a": 2, "w": "\\udc00"}', r"column 'w' is '\\\\udc00', which is no word in UTF-8"),
+        (b'{"a": 2, "w": "\\udc00"}', r"column 'w' is '\\\\udc00', which is not a word in UTF-8"),
     ],
 )
 def test_json_lines_that_are_not_utf8(tmp_path, line, what):
@@ -219,7 +219,7 @@ def test_files_that_are_no_text_are_called_what_they_are(tmp_path):
         ("x.jsonl", '{"a": 1}\n'.encode("utf-16"), r"x.jsonl is UTF-16 text, and not UTF-8 text: save it as UTF-8"),
         ("x.jsonl", b'[{"a": 1}, {"a": 2}]\n', r"x.jsonl is one JSON array: write one object in each line"),
         ("x.jsonl", b'[\n  {"a": 1},\n  {"a": 2}\n]\n', r"x.jsonl is one JSON array"),
-        ("x.jsonl", b'{\n  "a": 1\n}\n', r"x.jsonl, line 1: this is no JSON .*in each line there should be one object"),
+        ("x.jsonl", b'{\n  "a": 1\n}\n', r"x.jsonl, line 1: this is not JSON .*in each line there should be one"),
         ("x.csv", b"a;b\n1;2\n3;4\n", r"x.csv has semicolons between its fields, and not commas"),
         ("x.csv", b"a;b\n1,5;2\n3,5;4,5\n", r"x.csv has semicolons between its fields, and not commas"),
         ("x.csv", b"a\tb\n1\t2\n", r"x.csv has tabs between its fields, and not commas"),

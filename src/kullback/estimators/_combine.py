@@ -184,7 +184,8 @@ def _check_alike(fitted: list[Any], n_components: int | None) -> None:
     for place, other in enumerate(fitted):
         if type(other) is not type(first):
             raise ValueError(
-                f"fitted[{place}] is a {type(other).__name__}, fitted[0] a {type(first).__name__}: all must be alike."
+                f"fitted[{place}] is a {type(other).__name__}, fitted[0] a {type(first).__name__}: all must have the same "
+                "type."
             )
         columns = getattr(first, "n_features_in_", None)
         if None not in (columns, getattr(other, "n_features_in_", None)) and other.n_features_in_ != columns:
@@ -195,7 +196,8 @@ def _check_alike(fitted: list[Any], n_components: int | None) -> None:
         kind = getattr(other, "covariance_type", None)
         if kind != getattr(first, "covariance_type", None):
             raise ValueError(
-                f"fitted[{place}] has covariance_type={kind!r}, fitted[0] {first.covariance_type!r}: all must be alike."
+                f"fitted[{place}] has covariance_type={kind!r}, fitted[0] {first.covariance_type!r}: all must have the "
+                "same."
             )
     if n_components is not None and not (isinstance(n_components, (int, np.integer)) and n_components >= 1):
         raise ValueError(f"n_components is {n_components!r}: it must be a whole number, 1 or more.")
@@ -216,4 +218,4 @@ def _check_same_shapes(models: list[Any], n_components: int | None) -> None:
         structures: Any = (jax.tree.structure(other), jax.tree.structure(first))
         alike = structures[0] == structures[1]
         if not alike or shapes(other) != shapes(first):
-            raise ValueError(f"fitted[{place}] and fitted[0] differ in their families or columns: all must be alike.")
+            raise ValueError(f"fitted[{place}] and fitted[0] differ in their families or columns: they must not.")

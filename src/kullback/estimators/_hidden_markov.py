@@ -225,7 +225,7 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         for name in ("params", "init_params"):
             strange = sorted(set(getattr(self, name)) - set(known))
             if strange:
-                raise ValueError(f"{name} has the letter {strange[0]!r}: it may have those of {known!r}.")
+                raise ValueError(f"{name} has the letter {strange[0]!r}: allowed letters are {known!r}.")
 
     def _attributes(self, model: HiddenMarkovModel) -> dict[str, np.ndarray]:
         held = {"startprob_": np.asarray(model.initial), "transmat_": np.asarray(model.transitions)}

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from kullback.sources._columns import Columns
-from kullback.sources._damage import check_table, damaged
-from kullback.sources._part import PIECE, Look, Part, Piece, by_row
-from kullback.sources._typed import look_at
+from kullback.sources._errors import check_table, report_damage
+from kullback.sources._part import PIECE, Part, Piece, Schema, by_row
+from kullback.sources._typed import schema_of
 
 
 class ArrowPart(Part):
@@ -26,22 +26,22 @@ class ArrowPart(Part):
             return None
         from pyarrow import dataset
 
-        with damaged(self.name, "Arrow file"):
+        with report_damage(self.name, "Arrow file"):
             count = dataset.dataset(self._path, format="ipc").count_rows()
             if count < 0:
                 raise EOFError(f"it says that it has {count} rows")
             return count
 
-    def look(self) -> Look:
+    def schema(self) -> Schema:
         """Return what the columns are."""
-        with damaged(self.name, "Arrow file"), self._open() as reader:
-            return look_at(reader.schema)
+        with report_damage(self.name, "Arrow file"), self._open() as reader:
+            return schema_of(reader.schema)
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
         """Yield what there is from a row on."""
-        places, skip, row = columns.typed_places(self.name, *self.look()), at.get("row", 0), 0
+        places, skip, row = columns.typed_places(self.name, *self.schema()), at.get("row", 0), 0
         order = {place: number for number, place in enumerate(sorted(places))}
-        with damaged(self.name, "Arrow file"), self._open(list(order)) as reader:
+        with report_damage(self.name, "Arrow file"), self._open(list(order)) as reader:
             for batch in self._batches(reader):
                 chosen = batch.select([order[place] for place in places])
                 check_table(chosen, self.name, columns.labels)

@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kullback.sources._bad_row import Tally
 from kullback.sources._columns import Columns
-from kullback.sources._damage import damaged
+from kullback.sources._errors import BadRowCounter, report_damage
 from kullback.sources._part import Part, rows_at_once
 
 
@@ -35,10 +34,12 @@ class Batch(NamedTuple):
 
 
 #: A part, its number, and where in it to begin.
-Begun = tuple[int, Part, dict[str, Any]]
+PartStart = tuple[int, Part, dict[str, Any]]
 
 
-def batches(parts: Iterable[Begun], columns: Columns, size: int, tally: Tally, rows: int) -> Iterator[Batch | None]:
+def batches(
+    parts: Iterable[PartStart], columns: Columns, size: int, counter: BadRowCounter, rows: int
+) -> Iterator[Batch | None]:
     """Yield batches of `size` rows, and a last one that may be shorter; None when nothing came yet."""
     full, filled, mark = _room(size, len(columns)), 0, None
     for number, part, start in parts:
@@ -49,17 +50,17 @@ def batches(parts: Iterable[Begun], columns: Columns, size: int, tally: Tally, r
             place = max(start.get("row", 0) - piece.at["row"], 0)
             while place < len(piece):
                 taken = min(size - filled, len(piece) - place)
-                full = grown(full, filled, taken, size)
+                full = grow(full, filled, taken, size)
                 here = full[filled : filled + taken]
                 bad = {row - place: what for row, what in piece.bad.items() if place <= row < place + taken}
-                with damaged(part.name, "table that can be used"):
+                with report_damage(part.name, "table that can be used"):
                     good = columns.fill(here, _rows(piece.table, place, taken), bad)
                 for row in sorted(bad):
-                    tally.add(piece.where(place + row), bad[row])
+                    counter.add(piece.where(place + row), bad[row])
                 if bad:
                     here[: len(good)] = good
                 place, filled, rows = place + taken, filled + len(good), rows + len(good)
-                mark = Mark(number, part.name, piece.at, place, rows, tally.count, columns.codes.sizes())
+                mark = Mark(number, part.name, piece.at, place, rows, counter.count, columns.codes.sizes())
                 if filled == size:
                     yield Batch(full, mark)
                     full, filled = _room(size, len(columns)), 0
@@ -73,7 +74,7 @@ def _room(size: int, width: int) -> np.ndarray:
     return np.empty((rows_at_once(width, size), width))
 
 
-def grown(full: np.ndarray, filled: int, more: int, size: int) -> np.ndarray:
+def grow(full: np.ndarray, filled: int, more: int, size: int) -> np.ndarray:
     """Return room for `more` rows after those that are filled, of `size` at most."""
     if filled + more <= len(full):
         return full

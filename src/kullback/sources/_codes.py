@@ -39,14 +39,14 @@ class Codes:
             if not self.closed and entries >= LEAST and known > SHARE * entries:
                 raise ValueError(
                     f"Column {label!r} holds {known:,} different words in {entries:,} rows: these are names or texts, "
-                    f"and no categories; leave it out (columns)."
+                    f"and not categories; leave it out (columns)."
                 )
 
     def strange(self, label: str, entries: Any) -> dict[int, str]:
         """Return the rows whose word is not known, and the word, where only known ones may come."""
         if not self.closed:
             return {}
-        index, found = _encoded(entries)
+        index, found = _encode(entries)
         places = self._places[label]
         new = [place for place, each in enumerate(found) if each and each not in places]
         if not new:
@@ -55,7 +55,7 @@ class Codes:
 
     def numbers(self, label: str, entries: Any) -> np.ndarray:
         """Return the places of the words of an Arrow array, NaN for those that are missing; new words are added."""
-        index, found = _encoded(entries)
+        index, found = _encode(entries)
         places, known = self._places[label], self.words[label]
         codes = np.full(len(found), np.nan)
         for at, each in enumerate(found):
@@ -66,7 +66,7 @@ class Codes:
                 known.append(each)
                 if len(known) > MOST:
                     raise ValueError(
-                        f"Column {label!r} holds more than {MOST:,} different words: these are no categories; leave "
+                        f"Column {label!r} holds more than {MOST:,} different words: these are not categories; leave "
                         f"it out (columns)."
                     )
             codes[at] = places[each]
@@ -75,18 +75,18 @@ class Codes:
         return numbers
 
 
-def told_apart(entries: Any) -> np.ndarray:
+def hash_words(entries: Any) -> np.ndarray:
     """Return a number for each word of an Arrow array, the same for the same word in all files; NaN for missing ones.
 
     It is a hash of 52 bits: of a million words, two have the same number once in 10⁴ times, and only neighbors matter.
     """
-    index, found = _encoded(entries)
+    index, found = _encode(entries)
     hashes = [blake2b(each.encode(), digest_size=8).digest() for each in found]
     numbers = [int.from_bytes(each) >> 12 if known else np.nan for each, known in zip(hashes, found, strict=True)]
     return np.array(numbers, dtype=np.float64)[index]
 
 
-def _encoded(entries: Any) -> tuple[np.ndarray, list[str]]:
+def _encode(entries: Any) -> tuple[np.ndarray, list[str]]:
     """Return an Arrow array of strings as places in a list of its words; what is missing is the empty one."""
     encoded = entries.dictionary_encode(null_encoding="encode")
     index = np.from_dlpack(encoded.indices)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kullback.sources._codes import Codes, told_apart
+from kullback.sources._codes import Codes, hash_words
 
 _KINDS = ("number", "truth", "words")
 
@@ -120,7 +120,7 @@ class Columns:
             words = self._fill_numbers(out, table)
         if self._sequence is not None:
             if self._sequence in words:
-                out[:, self._sequence] = told_apart(words.pop(self._sequence))
+                out[:, self._sequence] = hash_words(words.pop(self._sequence))
             for row in np.flatnonzero(np.isnan(out[:, self._sequence])).tolist():
                 bad.setdefault(row, f"column {self.labels[self._sequence]!r} is missing, and tells sequences apart")
         for place, entries in words.items():

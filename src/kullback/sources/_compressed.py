@@ -23,8 +23,8 @@ def is_compressed(path: str | Path) -> bool:
 def text_from(path: Path, byte: int) -> Iterator[Any]:
     """Open a text at a byte of what it is when it is not compressed; what is wrong with it is said with its name."""
     try:
-        with _opened(path) as stream:
-            if not _passed(stream, path, byte):
+        with _open_stream(path) as stream:
+            if not _skip(stream, path, byte):
                 raise ValueError(f"{path} ends before byte {byte:,}, where reading should go on.")
             yield stream
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -35,7 +35,7 @@ def text_from(path: Path, byte: int) -> Iterator[Any]:
         raise ValueError(f"{path} is damaged: {error}.") from None
 
 
-def _opened(path: Path) -> Any:
+def _open_stream(path: Path) -> Any:
     if not is_compressed(path):
         return open(path, "rb")
     if path.suffix.lower() == ".gz":
@@ -45,7 +45,7 @@ def _opened(path: Path) -> Any:
     return pa.CompressedInputStream(pa.OSFile(str(path)), "zstd")
 
 
-def _passed(stream: Any, path: Path, byte: int) -> bool:
+def _skip(stream: Any, path: Path, byte: int) -> bool:
     """Go to a byte; say whether there is one."""
     if not is_compressed(path):
         return stream.seek(byte) <= path.stat().st_size

@@ -6,33 +6,29 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from kullback.sources._careful import careful_table
 from kullback.sources._columns import Columns
 from kullback.sources._entries import MISSING, is_unicode, kind_of
-from kullback.sources._part import Look, Part, Piece
+from kullback.sources._part import Schema
+from kullback.sources._row_by_row import parse_rows
 from kullback.sources._rows import Row, rows_of
-from kullback.sources._sniff import refuse_other_separators
-from kullback.sources._text import Block, TextFile, TextStream, by_line
+from kullback.sources._sniff import check_separator
+from kullback.sources._text import Block, Reader, TextFile, TextPart, TextStream
 
 
-class CsvPart(Part):
+class CsvPart(TextPart):
     """Rows of fields. pyarrow reads blocks of them; a block it cannot read is gone through row by row.
 
-    Empty lines are no rows. What a column holds is decided by the first `sample` rows.
+    Empty lines are not rows.
     """
 
     def __init__(self, text: TextFile | TextStream, delimiter: str, header: bool, sample: int):
-        self.name, self._text, self._delimiter, self._header, self._sample = text.name, text, delimiter, header, sample
+        super().__init__(text, sample)
+        self._delimiter, self._header = delimiter, header
 
-    @property
-    def rows(self) -> int | None:
-        """Nobody knows before all is read."""
-        return None
-
-    def look(self) -> Look:
+    def schema(self) -> Schema:
         """Return the names of the first line and the kinds of the columns."""
         names, width, _, sample = self._head
-        return Look(names, [kind_of([row[place] for row in sample if len(row) == width]) for place in range(width)])
+        return Schema(names, [kind_of([row[place] for row in sample if len(row) == width]) for place in range(width)])
 
     @functools.cached_property
     def _head(self) -> tuple[list[str] | None, int, Block, list[list[str]]]:
@@ -42,7 +38,7 @@ class CsvPart(Part):
         sample = [row.fields for row in rows if isinstance(row.fields, list)]
         if sample and len(sample[0]) == 1:
             lines = first.data.decode(errors="replace").split("\n")[: self._sample + 1]
-            refuse_other_separators(list(filter(str.strip, lines)), self._delimiter, self.name)
+            check_separator(list(filter(str.strip, lines)), self._delimiter, self.name)
         if not self._header:
             return None, len(sample[0]) if sample else 0, first._replace(data=b""), sample
         if not rows:
@@ -59,29 +55,17 @@ class CsvPart(Part):
     def _rows(self, block: Block) -> Iterator[Row]:
         return rows_of(block.data, block.line, self._delimiter)
 
-    def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
-        """Yield what each block holds, from the block on in which the place is."""
+    def _line_numbers(self, block: Block) -> list[int]:
+        return [row.line for row in self._rows(block)]
+
+    def _reader(self, columns: Columns) -> Reader | None:
         names, width, start, _ = self._head
         if width == 0:
-            return
-        taken = columns.places(self.name, names, width)
-        row, byte, line = 0, start.byte, start.line
-        if "byte" in at:
-            row, byte, line = at["row"] - at["skip"], at["byte"], at["line"]
-        read = self._reader(taken, columns, width)
-        for block in self._text.blocks(byte, line):
-            if block is None:
-                yield None
-                continue
-            piece = read(block, row)
-            row += len(piece)
-            yield piece
-
-    def _reader(self, taken: list[int], columns: Columns, width: int) -> Any:
-        """Return a function that makes a piece of a block."""
+            return None
         import pyarrow as pa
         from pyarrow import csv
 
+        taken = columns.places(self.name, names, width)
         types = {"words": pa.string(), "truth": pa.bool_(), "number": pa.float64()}
         parse = csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
         convert = csv.ConvertOptions(
@@ -92,23 +76,20 @@ class CsvPart(Part):
         )
         labels = [str(place) for place in range(width)]
 
-        def piece(block: Block, row: int) -> Piece:
-            at = {"row": row, "byte": block.byte, "line": block.line, "end": block.byte + len(block.data)}
+        def read(block: Block) -> tuple[Any, dict[int, str]]:
             options = csv.ReadOptions(use_threads=False, column_names=labels, block_size=len(block.data) + 1)
-            where = by_line(self.name, lambda: [row.line for row in self._rows(block)])
             with contextlib.suppress(pa.ArrowInvalid):
                 if block.sound:
                     table = csv.read_csv(pa.BufferReader(block.data), options, parse, convert)
                     if table.num_rows:  # nothing but empty lines are no batch
-                        return Piece(table.combine_chunks().to_batches()[0], at, {}, where)
-            rows = [_picked(each.fields, taken, width) for each in self._rows(block)]
-            careful, bad = careful_table(rows, columns.labels, columns.kinds)
-            return Piece(careful, at, bad, where)
+                        return table.combine_chunks().to_batches()[0], {}
+            rows = [_select(each.fields, taken, width) for each in self._rows(block)]
+            return parse_rows(rows, columns.labels, columns.kinds)
 
-        return piece
+        return Reader(start.byte, start.line, read)
 
 
-def _picked(fields: list[str] | str, taken: list[int], width: int) -> list[str] | str:
+def _select(fields: list[str] | str, taken: list[int], width: int) -> list[str] | str:
     if isinstance(fields, str):
         return fields
     if len(fields) != width:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kullback.sources._columns import Columns
-from kullback.sources._part import Look, Part, Piece
+from kullback.sources._part import Part, Piece, Schema
 from kullback.sources._typed import table_part
 
 
@@ -20,20 +20,20 @@ class DaskPart(Part):
         """How many rows there are, where Dask knows it."""
         return self._rows
 
-    def look(self) -> Look:
+    def schema(self) -> Schema:
         """Return what the columns are."""
-        return self._computed().look()
+        return self._compute_block().schema()
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
         """Yield what there is from a row on."""
-        block, self._block = self._computed(), None
+        block, self._block = self._compute_block(), None
         yield from block.pieces(columns, at)
 
-    def _computed(self) -> Part:
+    def _compute_block(self) -> Part:
         if self._block is None:
             self._block = table_part(self._compute(), self.name)
             if self._block is None:
-                raise ValueError(f"{self.name} of the Dask collection is no table.")
+                raise ValueError(f"{self.name} of the Dask collection is not a table.")
         return self._block
 
 

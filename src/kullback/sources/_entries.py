@@ -5,6 +5,11 @@ import math
 import re
 from typing import Any
 
+from kullback.storage import quote
+
+#: Characters of an entry that a message shows.
+SHOWN = 40
+
 #: What stands for a missing entry in text.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 
@@ -49,7 +54,7 @@ def number(entry: Any) -> float | None:
 
 def why_no_number(entry: Any) -> str:
     """Return what is wrong with an entry that is no number."""
-    what = "which is no number"
+    what = "which is not a number"
     if _has_separators(entry):
         what += ": write decimals with a point, and nothing between thousands"
     return what
@@ -100,7 +105,7 @@ def kind_of(entries: list[Any]) -> str:
         return "objects"
     if sum(number(entry) is not None or _has_separators(entry) for entry in there) * 2 < len(there):
         times = [entry for entry in there if isinstance(entry, str) and _TIME.fullmatch(entry.strip())]
-        return f"times such as {shown(times[0])}" if len(times) * 2 > len(there) else "words"
+        return f"times such as {quote(times[0], SHOWN)}" if len(times) * 2 > len(there) else "words"
     is_truth = bool(there) and all(
         isinstance(entry, bool) or (isinstance(entry, str) and entry in _TRUTH) for entry in there
     )
@@ -119,16 +124,3 @@ def _are_plain_numbers(entries: list[Any]) -> bool:
 
 def _has_separators(entry: Any) -> bool:
     return isinstance(entry, str) and _SEPARATED.fullmatch(entry.strip()) is not None
-
-
-def shown(entry: Any) -> str:
-    """Return an entry for a message, shortened."""
-    try:
-        return shortened(repr(entry))
-    except RecursionError:
-        return "something deeply nested"
-
-
-def shortened(text: str) -> str:
-    """Return text that is short enough for a message."""
-    return text if len(text) <= 40 else text[:37] + "..."

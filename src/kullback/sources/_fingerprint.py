@@ -54,7 +54,7 @@ def is_tail(found: object) -> bool:
 def check_file(file: DataFile, before: str, grown: bool) -> None:
     """Raise unless a file is the one that had a fingerprint before; where `grown`, more may stand after that."""
     about = os.stat(file.path)
-    found = _compared(file.path, before, about.st_size, about.st_mtime_ns, about.st_ino)
+    found = _difference(file.path, before, about.st_size, about.st_mtime_ns, about.st_ino)
     if found is not None:
         raise ValueError(f"{file.path} is not what was read before: {found}; go on with the same data, or begin anew.")
     size, time = map(int, before.split()[:2])
@@ -78,7 +78,7 @@ def check_tail(file: DataFile, before: str) -> None:
 
 
 @functools.lru_cache(maxsize=100_000)
-def _compared(path: Path, before: str, size: int, time: int, node: int) -> str | None:
+def _difference(path: Path, before: str, size: int, time: int, node: int) -> str | None:
     """Return what is different; a file that was not touched since is not read again."""
     had, first, last = int(before.split()[0]), *before.split()[2:]
     if size < had:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from kullback.sources._careful import careful_table
 from kullback.sources._columns import Columns
-from kullback.sources._entries import is_unicode, kind_of, shortened, shown
-from kullback.sources._part import Look, Part, Piece
-from kullback.sources._text import Block, TextFile, TextStream, by_line
+from kullback.sources._entries import SHOWN, is_unicode, kind_of
+from kullback.sources._part import Schema
+from kullback.sources._row_by_row import parse_rows
+from kullback.sources._text import Block, Reader, TextPart
+from kullback.storage import quote
 
 #: Where an object ends in one line and another begins in the next.
 _BETWEEN = re.compile(rb"\}[ \t\r]*\n[ \t\r]*\{")
@@ -22,21 +23,13 @@ _BETWEEN = re.compile(rb"\}[ \t\r]*\n[ \t\r]*\{")
 _ARRAY = re.compile(rb"\s*\[\s*(?:\{|\Z)")
 
 
-class JsonLinesPart(Part):
+class JsonLinesPart(TextPart):
     """Objects, whose keys are the columns. A key that is not there is a missing entry; other keys are left out.
 
-    Empty lines are no rows. The columns, and what they hold, are decided by the first `sample` rows of the first file.
+    Empty lines are not rows. The columns, and what they hold, are decided by the first `sample` rows of the first file.
     """
 
-    def __init__(self, text: TextFile | TextStream, sample: int):
-        self.name, self._text, self._sample = text.name, text, sample
-
-    @property
-    def rows(self) -> int | None:
-        """Nobody knows before all is read."""
-        return None
-
-    def look(self) -> Look:
+    def schema(self) -> Schema:
         """Return the keys of the first rows and what is found there."""
         head, found = self._text.head(self._sample), dict[str, list[Any]]()
         rows = list(itertools.islice(_objects(head), self._sample))
@@ -48,37 +41,29 @@ class JsonLinesPart(Part):
         if rows and not any(isinstance(row, dict) for _, row in rows):
             line, what = rows[0]
             raise ValueError(f"{self.name}, line {line:,}: {what}, and in each line there should be one object.")
-        return Look(list(found), [kind_of(entries) for entries in found.values()])
+        return Schema(list(found), [kind_of(entries) for entries in found.values()])
 
-    def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
-        """Yield what each block holds, from the block on in which the place is."""
+    def _line_numbers(self, block: Block) -> list[int]:
+        return [number for number, _ in _lines(block)]
+
+    def _reader(self, columns: Columns) -> Reader | None:
         if columns.names is None:
             raise ValueError(f"{self.name} has names of columns, and what came before it has none.")
-        row, byte, line = 0, 0, 1
-        if "byte" in at:
-            row, byte, line = at["row"] - at["skip"], at["byte"], at["line"]
-        for block in self._text.blocks(byte, line):
-            if block is None:
-                yield None
-                continue
-            piece = self._piece(block, row, columns)
-            row += len(piece)
-            yield piece
 
-    def _piece(self, block: Block, row: int, columns: Columns) -> Piece:
-        at = {"row": row, "byte": block.byte, "line": block.line, "end": block.byte + len(block.data)}
-        where = by_line(self.name, lambda: [number for number, _ in _lines(block)])
-        table = _quickly(block.data, columns)
-        if table is not None:
-            return Piece(table, at, {}, where)
-        rows = [
-            [row.get(name) for name in columns.labels] if isinstance(row, dict) else row for _, row in _objects(block)
-        ]
-        careful, bad = careful_table(rows, columns.labels, columns.kinds)
-        return Piece(careful, at, bad, where)
+        def read(block: Block) -> tuple[Any, dict[int, str]]:
+            table = _parse_fast(block.data, columns)
+            if table is not None:
+                return table, {}
+            rows = [
+                [row.get(name) for name in columns.labels] if isinstance(row, dict) else row
+                for _, row in _objects(block)
+            ]
+            return parse_rows(rows, columns.labels, columns.kinds)
+
+        return Reader(0, 1, read)
 
 
-def _quickly(data: bytes, columns: Columns) -> Any:
+def _parse_fast(data: bytes, columns: Columns) -> Any:
     """Return a block as pyarrow reads it, or None where it cannot, or sees other rows than there are lines.
 
     It is not asked to read lines that are no objects: `null` becomes a row for it, or ends the process.
@@ -138,13 +123,13 @@ def _object(line: bytes) -> dict[str, Any] | str:
     try:
         text = line.decode()
     except UnicodeDecodeError:
-        return f"this is not UTF-8: {shown(line)}"
+        return f"this is not UTF-8: {quote(line, SHOWN)}"
     try:
         row = json.loads(text)
     except (ValueError, RecursionError) as error:
         why = str(error).partition(":")[0]
-        return f"this is no JSON ({why}): {shown(text)}"
+        return f"this is not JSON ({why}): {quote(text, SHOWN)}"
     if not isinstance(row, dict):
-        return f"this is no JSON object: {shortened(text.strip())}"
+        return f"this is not a JSON object: {text.strip()[:SHOWN]}"
     half = next((key for key in row if not is_unicode(key)), None)
-    return row if half is None else f"the key {shown(half)} has half a character in it"
+    return row if half is None else f"the key {quote(half, SHOWN)} has half a character in it"

@@ -6,7 +6,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from kullback.sources._damage import first_sentence
+from kullback.sources._errors import first_sentence
 
 #: The most columns of an array without rows: no bytes say how many there are.
 _WIDEST = 1_000_000
@@ -50,4 +50,4 @@ def _read(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype
         return read(stream)
     except (ValueError, TypeError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError, EOFError) as error:
         why = first_sentence(error)
-        raise ValueError(f"{name} holds no array of numbers, or is damaged: {why}.") from None
+        raise ValueError(f"{name} does not hold an array of numbers, or is damaged: {why}.") from None

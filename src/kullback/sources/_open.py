@@ -10,10 +10,11 @@ import numpy as np
 
 from kullback.sources._columns import Columns
 from kullback.sources._dask import dask_parts
-from kullback.sources._files import data_file, file_part, listed_files, stream_format, stream_part
+from kullback.sources._files import list_files
+from kullback.sources._formats import data_file, file_part, stream_format, stream_part
 from kullback.sources._source import Source
 from kullback.sources._stream import is_stream
-from kullback.sources._supply import Flowing, Listed, Piped, Supply
+from kullback.sources._supply import FileSet, Pipe, Supply, TableIterable
 from kullback.sources._table_source import TableSource
 from kullback.sources._typed import table_part
 
@@ -94,47 +95,47 @@ def open_source(
     ):
         if not isinstance(value, int | np.integer) or value < least:
             raise ValueError(f"{name} is {value!r}: it must be an integer, {least} or more.")
-    supply, in_memory = _supplied(data, format, header, int(batch_rows))
-    look, origin = supply.first.look(), supply.first.name
-    if not look.kinds:
+    supply, in_memory = _open_supply(data, format, header, int(batch_rows))
+    schema, origin = supply.first.schema(), supply.first.name
+    if not schema.kinds:
         raise ValueError(f"{origin} is empty: there is not one column in it.")
-    chosen = Columns(columns, look.names, look.kinds, codes, origin, sequence)
+    chosen = Columns(columns, schema.names, schema.kinds, codes, origin, sequence)
     order = (int(shuffle), int(seed)) if shuffle else None
     return TableSource(supply, chosen, int(batch_rows), order, (skip_bad, max_bad), 0 if in_memory else int(ahead))
 
 
-def _supplied(data: Any, format: str | None, header: bool, batch_rows: int) -> tuple[Supply, bool]:
+def _open_supply(data: Any, format: str | None, header: bool, batch_rows: int) -> tuple[Supply, bool]:
     """Return where the parts come from, and whether they are in memory already."""
     if isinstance(data, str) and data == "-":
-        return _piped(sys.stdin.buffer, "standard input", format, header, batch_rows), False
+        return _open_pipe(sys.stdin.buffer, "standard input", format, header, batch_rows), False
     if is_stream(data):
-        kind = stream_format(format, str(data))
+        stream_format(format, str(data))  # before it is waited for
         stream = open(data, "rb")  # noqa: SIM115, closed with the supply
-        supply = _piped(stream, str(data), kind, header, batch_rows)
+        supply = _open_pipe(stream, str(data), format, header, batch_rows)
         weakref.finalize(supply, stream.close)
         return supply, False
     if isinstance(data, str | Path):
-        return _filed([data], format, header), False
+        return _open_files([data], format, header), False
     if hasattr(data, "read"):
-        return _piped(data, str(getattr(data, "name", "the open file")), format, header, batch_rows), False
+        return _open_pipe(data, str(getattr(data, "name", "the open file")), format, header, batch_rows), False
     blocks = dask_parts(data)
     if blocks is not None:
-        return Listed(blocks), False
+        return FileSet(blocks), False
     part = table_part(data, "data")
     if part is not None:
-        return Listed([part]), not isinstance(data, np.memmap)
+        return FileSet([part]), not isinstance(data, np.memmap)
     if isinstance(data, list | tuple) and data and all(isinstance(each, str | Path) for each in data):
-        return _filed(data, format, header), False
+        return _open_files(data, format, header), False
     if isinstance(data, Iterable) and not isinstance(data, dict | bytes):
-        return Flowing(data), False
+        return TableIterable(data), False
     raise ValueError(f"data is a {type(data).__name__}: it must be a table, a path, '-', or an iterable of tables.")
 
 
-def _piped(stream: Any, name: str, format: str | None, header: bool, batch_rows: int) -> Piped:
-    return Piped(stream_part(stream, name, stream_format(format, name), header, batch_rows))
+def _open_pipe(stream: Any, name: str, format: str | None, header: bool, batch_rows: int) -> Pipe:
+    return Pipe(stream_part(stream, name, format, header, batch_rows))
 
 
-def _filed(paths: Sequence[str | Path], format: str | None, header: bool) -> Listed:
-    listed = list(listed_files(paths, format))
-    parts = [file_part(path, member, format, header) for path, member in listed]
-    return Listed(parts, [data_file(path, format) for path, _ in listed])
+def _open_files(paths: Sequence[str | Path], format: str | None, header: bool) -> FileSet:
+    files = list(list_files(paths, format))
+    parts = [file_part(path, member, format, header) for path, member in files]
+    return FileSet(parts, [data_file(path, format) for path, _ in files])

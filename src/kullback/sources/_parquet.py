@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from kullback.sources._columns import Columns
-from kullback.sources._damage import check_table, damaged
-from kullback.sources._part import PIECE, Look, Part, Piece, by_row
-from kullback.sources._typed import look_at
+from kullback.sources._errors import check_table, report_damage
+from kullback.sources._part import PIECE, Part, Piece, Schema, by_row
+from kullback.sources._typed import schema_of
 
 
 class ParquetPart(Part):
@@ -22,13 +22,13 @@ class ParquetPart(Part):
         """How many rows the file says it has."""
         return self._about[0].num_rows
 
-    def look(self) -> Look:
+    def schema(self) -> Schema:
         """Return what the columns are."""
-        return look_at(self._about[1])
+        return schema_of(self._about[1])
 
     @functools.cached_property
     def _about(self) -> tuple[Any, Any]:
-        with damaged(self.name, "Parquet file"), self._open() as file:
+        with report_damage(self.name, "Parquet file"), self._open() as file:
             if file.metadata.num_rows < 0:
                 raise EOFError(f"it says that it has {file.metadata.num_rows} rows")
             return file.metadata, file.schema_arrow
@@ -41,9 +41,9 @@ class ParquetPart(Part):
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
         """Yield what there is from a row on."""
-        names = self.look().names or []
-        chosen = [names[place] for place in columns.typed_places(self.name, *self.look())]
-        with damaged(self.name, "Parquet file"), self._open() as file:
+        names = self.schema().names or []
+        chosen = [names[place] for place in columns.typed_places(self.name, *self.schema())]
+        with report_damage(self.name, "Parquet file"), self._open() as file:
             row, skip, groups = 0, at.get("row", 0), list(range(file.num_row_groups))
             while groups and row + file.metadata.row_group(groups[0]).num_rows <= skip:
                 row += file.metadata.row_group(groups.pop(0)).num_rows

@@ -12,7 +12,7 @@ from kullback.sources._columns import Columns
 PIECE, NUMBERS = 65_536, 1 << 23
 
 
-class Look(NamedTuple):
+class Schema(NamedTuple):
     """What the beginning of a part says of its columns: their names, if they have any, and what they hold.
 
     A kind is "number", "truth" or "words"; everything else is the name of something that no column may hold.
@@ -44,7 +44,7 @@ class Part(abc.ABC):
     name: str
 
     @abc.abstractmethod
-    def look(self) -> Look:
+    def schema(self) -> Schema:
         """Return what the columns are."""
 
     @abc.abstractmethod
@@ -55,6 +55,38 @@ class Part(abc.ABC):
     @abc.abstractmethod
     def rows(self) -> int | None:
         """How many rows there are, where that is known."""
+
+
+class NumberPart(Part):
+    """Rows of numbers whose columns have no names: an array in memory or in a file."""
+
+    def __init__(self, name: str, rows: int, width: int):
+        self.name, self._rows, self._width = name, rows, width
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are."""
+        return self._rows
+
+    def schema(self) -> Schema:
+        """Return how many columns there are."""
+        return Schema(None, ["number"] * self._width)
+
+    def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
+        """Yield what there is from a row on."""
+        places, row = columns.typed_places(self.name, *self.schema()), at.get("row", 0)
+        for table in self._tables(row, rows_at_once(self._width, PIECE), places):
+            yield Piece(table, {"row": row}, {}, by_row(self.name, row))
+            row += len(table)
+
+    @abc.abstractmethod
+    def _tables(self, first: int, most: int, places: list[int]) -> Iterator[np.ndarray]:
+        """Yield the columns at some places, from a row on, so many rows at once."""
+
+
+def select(table: np.ndarray, places: list[int]) -> np.ndarray:
+    """Return the columns at some places; the table itself where these are all of them."""
+    return table if places == list(range(table.shape[1])) else table[:, places]
 
 
 def rows_at_once(width: int, rows: int = PIECE) -> int:

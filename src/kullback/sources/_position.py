@@ -4,6 +4,7 @@ from typing import Any
 
 from kullback.sources._codes import MOST
 from kullback.sources._fingerprint import is_fingerprint, is_tail
+from kullback.storage import is_count, quote
 
 #: What a position says besides, and what it says after a shuffle; `data` is there where there are files.
 _ALWAYS, _SHUFFLED = {"done", "bad", "codes"}, {"read", "ended", "left", "first", "shuffle", "before"}
@@ -12,7 +13,7 @@ _ALWAYS, _SHUFFLED = {"done", "bad", "codes"}, {"read", "ended", "left", "first"
 def check_position(position: Any, places: list[set[str]], labels: list[str], files: bool) -> None:
     """Raise unless this can be a position; `places` are the names by which it may say where it is."""
     if not isinstance(position, dict) or not set(position) >= _ALWAYS:
-        raise ValueError(f"position is {_shown(position)}: it must be what `position` of a source has said.")
+        raise ValueError(f"position is {quote(position)}: it must be what `position` of a source has said.")
     names = set(position) - _ALWAYS - {"entries"} - ({"data"} if files else set())
     if names not in ([_SHUFFLED] if "shuffle" in names else [set(), *places]):
         raise _wrong("it has", sorted(position, key=str))
@@ -42,11 +43,6 @@ def check_fingerprint(found: Any) -> None:
     for each in found["files"]:
         if not is_fingerprint(each):
             raise _wrong("data.files has", each)
-
-
-def is_count(value: Any) -> bool:
-    """Whether this can be a number of rows or bytes."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
 
 
 def _check_row(position: dict[str, Any]) -> None:
@@ -89,9 +85,4 @@ def _check_entries(entries: Any, labels: list[str]) -> None:
 
 
 def _wrong(what: str, value: Any) -> ValueError:
-    return ValueError(f"The position is damaged: {what} {_shown(value)}.")
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 100 else text[:97] + "..."
+    return ValueError(f"The position is damaged: {what} {quote(value)}.")

@@ -49,7 +49,7 @@ def _rows(text: str, delimiter: str, line: int) -> Iterator[Row]:
                 yield Row(fields, line + first, line + coming.at)
                 first = coming.at
         except csv.Error:
-            found, after, unfinished = _looked_at(coming.lines, first, coming.at, delimiter)
+            found, after, unfinished = _parse_quoted(coming.lines, first, coming.at, delimiter)
             yield Row(found, line + first, line + after, unfinished)
             coming.at = after
 
@@ -70,7 +70,7 @@ class _Lines:
         return self.lines[self.at - 1]
 
 
-def _looked_at(lines: list[str], first: int, after: int, delimiter: str) -> tuple[list[str] | str, int, bool]:
+def _parse_quoted(lines: list[str], first: int, after: int, delimiter: str) -> tuple[list[str] | str, int, bool]:
     """Return the fields of a row that begins with a line and ends after some more, and where; or what is wrong with it.
 
     A row that is broken ends with its first line. The last value says that more text could mend it.

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kullback.sources._batches import Batch, Mark, grown
+from kullback.sources._batches import Batch, Mark, grow
 
 
-class Drawn(NamedTuple):
+class ShuffleMark(NamedTuple):
     """A place in a shuffled flow: `rows` were handed out and `read` were read, all there are if it has `ended`.
 
     Of these `left` are in the reservoir; the oldest of them is the row number `first`, or came after it. That row comes
@@ -69,7 +69,7 @@ class Reservoir:
             self.end(np.arange(whole, read))
 
 
-def shuffled(
+def shuffle_batches(
     flow: Iterator[Batch | None], reservoir: Reservoir, done: int, after: dict[str, Any] | None
 ) -> Iterator[Batch | None]:
     """Yield batches in another order, after `done` rows.
@@ -118,14 +118,14 @@ class _Shuffle:
         elif count < store.size:
             self.rest = values
         elif len(store.numbers) < store.capacity:
-            self.values = grown(self.values, len(store.numbers), count, store.capacity)
+            self.values = grow(self.values, len(store.numbers), count, store.capacity)
             self.values[len(store.numbers) : len(store.numbers) + count] = values
             store.numbers = np.concatenate([store.numbers, numbers])
         else:
             places = store.exchange(numbers)
             drawn = self.values[places]
             self.values[places] = values
-            return self._handed(drawn, store.numbers, False)
+            return self._hand_out(drawn, store.numbers, False)
         return None
 
     def drain(self) -> Iterator[Batch]:
@@ -141,14 +141,14 @@ class _Shuffle:
             pool = np.concatenate([self.values[: len(order) - len(self.rest)], self.rest])[order]
         for place in range(start, len(pool), store.size):
             after = place + store.size
-            yield self._handed(pool[place:after], store.numbers[after:], True)
+            yield self._hand_out(pool[place:after], store.numbers[after:], True)
         if start == len(pool) and self.latest is not None:
-            yield self._handed(pool[:0], store.numbers[:0], True)
+            yield self._hand_out(pool[:0], store.numbers[:0], True)
 
-    def _handed(self, values: np.ndarray, left: np.ndarray, ended: bool) -> Batch:
+    def _hand_out(self, values: np.ndarray, left: np.ndarray, ended: bool) -> Batch:
         oldest = int(left.min()) if len(left) else self.read
         while len(self.marks) > 1 and self.marks[1][0] <= oldest:
             self.marks.popleft()
         first, before = self.marks[0] if self.marks else (self.read, None)
         self.done += len(values)
-        return Batch(values, Drawn(self.done, self.read, ended, len(left), first, before, self.latest))
+        return Batch(values, ShuffleMark(self.done, self.read, ended, len(left), first, before, self.latest))

@@ -23,7 +23,7 @@ _BINARY = {
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a]")
 
 
-def refuse_what_is_no_text(data: bytes, name: str) -> None:
+def check_is_text(data: bytes, name: str) -> None:
     """Refuse data that begins as other files do, or has many lines and no line end."""
     for magic, (what, to_do) in _BINARY.items():
         if data.startswith(magic) and not (magic.isalnum() and _CONTROL.search(data[:1000]) is None):
@@ -41,7 +41,7 @@ _SEPARATORS = {
 }
 
 
-def refuse_other_separators(lines: list[str], delimiter: str, name: str) -> None:
+def check_separator(lines: list[str], delimiter: str, name: str) -> None:
     """Refuse lines that have no delimiter in the first, and in most of them something else as often as it has."""
     first, *others = lines
     for separator, (what, to_do) in _SEPARATORS.items():

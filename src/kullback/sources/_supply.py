@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from kullback.sources._batches import Begun, Mark
+from kullback.sources._batches import Mark, PartStart
 from kullback.sources._fingerprint import DataFile, check_file, check_tail, fingerprint, tail
 from kullback.sources._part import Part
 from kullback.sources._typed import table_part
@@ -28,7 +28,7 @@ class Supply(abc.ABC):
         """Return a place as JSON-able values."""
 
     @abc.abstractmethod
-    def begin(self, position: dict[str, Any], seen: dict[str, Any] | None) -> Iterator[Begun]:
+    def begin(self, position: dict[str, Any], seen: dict[str, Any] | None) -> Iterator[PartStart]:
         """Yield the parts from a position on; `seen` is the fingerprint of what was read until then."""
 
     def fingerprint(self, mark: Mark) -> dict[str, Any] | None:
@@ -50,7 +50,7 @@ class Supply(abc.ABC):
         """How many rows there are, where that is known."""
 
 
-class Listed(Supply):
+class FileSet(Supply):
     """Files, arrays and other parts that can be opened again. A position is a row of one of them."""
 
     places: ClassVar[list[set[str]]] = [
@@ -70,7 +70,7 @@ class Listed(Supply):
         row = mark.at["row"] + mark.taken
         return {"file": mark.part, "name": Path(mark.name).name, **mark.at, **finder, "row": row}
 
-    def begin(self, position: dict[str, Any], seen: dict[str, Any] | None) -> Iterator[Begun]:
+    def begin(self, position: dict[str, Any], seen: dict[str, Any] | None) -> Iterator[PartStart]:
         """Yield the part in which the position is, and those after it."""
         first = position.get("file", 0)
         names = [Path(part.name).name for part in self.parts]
@@ -88,7 +88,7 @@ class Listed(Supply):
         self._seen = dict(enumerate(seen["files"])) if seen else {}
         return self._from(first, position)
 
-    def _from(self, first: int, position: dict[str, Any]) -> Iterator[Begun]:
+    def _from(self, first: int, position: dict[str, Any]) -> Iterator[PartStart]:
         for number, part in enumerate(self.parts[first:], first):
             if self._files:  # before it is read: what is hashed is not newer
                 self._seen[number] = fingerprint(self._files[number].path)
@@ -99,11 +99,10 @@ class Listed(Supply):
         if not self._files:
             return None
         file, end = self._files[mark.part], mark.at.get("end", 0)
-        if not file.plain:
-            return {"files": [self._seen[number] for number in range(mark.part + 1)], "tail": None}
-        if self._tail[0] != end:  # there are many places in a block of rows
+        if file.plain and self._tail[0] != end:  # there are many places in a block of rows
             self._tail = end, tail(file.path, end)
-        return {"files": [self._seen[number] for number in range(mark.part + 1)], "tail": self._tail[1]}
+        files = [self._seen[number] for number in range(mark.part + 1)]
+        return {"files": files, "tail": self._tail[1] if file.plain else None}
 
     def check(self, seen: dict[str, Any], whole: bool) -> None:
         """Raise unless the files are those of a fingerprint."""
@@ -123,33 +122,33 @@ class Listed(Supply):
     @property
     def most_rows(self) -> int | None:
         """The rows that files say they have, or a row for each byte of text."""
-        total = 0
-        for number, part in enumerate(self.parts):
-            count = part.rows
-            if count is None:
-                if not self._files or not self._files[number].grows:
-                    return None
-                path = self._files[number].path
-                count = path.stat().st_size * (1 if self._files[number].plain else _RATIO)
-            total += count
-        return total
+        if not self._files:
+            return self.rows
+        return _total(_most_rows(part, file) for part, file in zip(self.parts, self._files, strict=True))
 
     @property
     def rows(self) -> int | None:
         """How many rows all parts have together."""
-        total = 0
-        for part in self.parts:
-            count = part.rows
-            if count is None:
-                return None
-            total += count
-        return total
+        return _total(part.rows for part in self.parts)
 
 
-class Flowing(Supply):
-    """An iterable of tables. A position is a number of rows, which are gone through again."""
+class _CountedSupply(Supply):
+    """Parts that come by: a position is a number of rows."""
 
     places: ClassVar[list[set[str]]] = [{"rows"}]
+
+    def position(self, mark: Mark) -> dict[str, Any]:
+        """Return how many rows have come."""
+        return {"rows": mark.rows + mark.bad}
+
+    @property
+    def rows(self) -> int | None:
+        """Unknown for streams."""
+        return None
+
+
+class TableIterable(_CountedSupply):
+    """An iterable of tables. Rows before a position are gone through again."""
 
     def __init__(self, tables: Iterable[Any]):
         self._tables, self.again = tables, True
@@ -161,18 +160,14 @@ class Flowing(Supply):
         self.first = _as_part(head, 0)
         self._coming = itertools.chain([head], self._coming)
 
-    def position(self, mark: Mark) -> dict[str, Any]:
-        """Return how many rows have come."""
-        return {"rows": mark.rows + mark.bad}
-
-    def begin(self, position: dict[str, Any], seen: dict[str, Any] | None) -> Iterator[Begun]:
+    def begin(self, position: dict[str, Any], seen: dict[str, Any] | None) -> Iterator[PartStart]:
         """Yield tables, without the rows before the position."""
         if self._coming is None and self._once:
             raise ValueError("An iterator cannot be gone through again: open a new source.")
         coming, self._coming = self._coming or iter(self._tables), None
         return self._from(coming, position.get("rows", 0))
 
-    def _from(self, coming: Iterator[Any], skip: int) -> Iterator[Begun]:
+    def _from(self, coming: Iterator[Any], skip: int) -> Iterator[PartStart]:
         for number, table in enumerate(coming):
             part = _as_part(table, number)
             count = part.rows or 0
@@ -180,35 +175,36 @@ class Flowing(Supply):
                 yield number, part, {"row": skip}
             skip = max(skip - count, 0)
 
-    @property
-    def rows(self) -> int | None:
-        """Nobody knows."""
-        return None
 
-
-class Piped(Supply):
-    """One stream that cannot be read again. A position says how many rows have come; going on means reading on."""
-
-    places: ClassVar[list[set[str]]] = [{"rows"}]
+class Pipe(_CountedSupply):
+    """One stream that cannot be read again: going on means reading on."""
 
     def __init__(self, part: Part):
         self.first, self.again, self._begun = part, False, False
 
-    def position(self, mark: Mark) -> dict[str, Any]:
-        """Return how many rows have come."""
-        return {"rows": mark.rows + mark.bad}
-
-    def begin(self, position: dict[str, Any], seen: dict[str, Any] | None) -> Iterator[Begun]:
+    def begin(self, position: dict[str, Any], seen: dict[str, Any] | None) -> Iterator[PartStart]:
         """Yield the stream as it is: what was before the position has gone by."""
         if self._begun:
             raise ValueError(f"{self.first.name} cannot be read again: open a new source.")
         self._begun = True
         return iter([(0, self.first, {})])
 
-    @property
-    def rows(self) -> int | None:
-        """Nobody knows."""
-        return None
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    """Return the sum; None where one of them is not known."""
+    total = 0
+    for count in counts:
+        if count is None:
+            return None
+        total += count
+    return total
+
+
+def _most_rows(part: Part, file: DataFile) -> int | None:
+    count = part.rows
+    if count is None and file.grows:
+        return file.path.stat().st_size * (1 if file.plain else _RATIO)
+    return count
 
 
 def _as_part(table: Any, number: int) -> Part:

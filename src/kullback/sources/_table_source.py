@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from kullback.sources._ahead import Ahead
-from kullback.sources._bad_row import Tally
 from kullback.sources._batches import Batch, Mark, batches
 from kullback.sources._columns import Columns
+from kullback.sources._errors import BadRowCounter
 from kullback.sources._position import check_fingerprint, check_position
-from kullback.sources._shuffle import Drawn, Reservoir, shuffled
+from kullback.sources._prefetch import Prefetch
+from kullback.sources._shuffle import Reservoir, ShuffleMark, shuffle_batches
 from kullback.sources._source import Source
 from kullback.sources._supply import Supply
 
@@ -32,13 +32,13 @@ class TableSource(Source):
         self._supply, self._columns, self._size = supply, columns, batch_rows
         self._shuffle, self._bad, self._depth = shuffle, bad, ahead
         self._began: dict[str, Any] = {"done": 0, "bad": 0, "codes": columns.codes.words, "entries": {}}
-        self._mark: Mark | Drawn | None = None
-        self._ahead: Ahead[Batch] | None = None
+        self._mark: Mark | ShuffleMark | None = None
+        self._ahead: Prefetch[Batch] | None = None
 
     def __iter__(self) -> Iterator[np.ndarray]:
         """Hand out the batches that are left."""
         if self._ahead is None:
-            self._ahead = Ahead(self._flow(self._began), self._depth)
+            self._ahead = Prefetch(self._flow(self._began), self._depth)
         for values, mark in self._ahead:
             self._mark = mark
             if len(values):
@@ -52,14 +52,14 @@ class TableSource(Source):
         reservoir = Reservoir(self._size, *self._shuffle)
         if "before" in position and self._supply.again:
             reservoir.check(position)
-            return shuffled(self._in_order(position["before"], seen), reservoir, position["done"], position)
-        return shuffled(self._in_order(position, seen), reservoir, position["done"], None)
+            return shuffle_batches(self._in_order(position["before"], seen), reservoir, position["done"], position)
+        return shuffle_batches(self._in_order(position, seen), reservoir, position["done"], None)
 
     def _in_order(self, position: dict[str, Any], seen: dict[str, Any] | None) -> Iterator[Batch | None]:
         words = position["codes"]
         self._columns.recall(words, position.get("entries", dict.fromkeys(words, position["done"])))
-        tally = Tally(*self._bad, position["bad"])
-        return batches(self._supply.begin(position, seen), self._columns, self._size, tally, position["done"])
+        counter = BadRowCounter(*self._bad, position["bad"])
+        return batches(self._supply.begin(position, seen), self._columns, self._size, counter, position["done"])
 
     @property
     def position(self) -> dict[str, Any]:
@@ -70,20 +70,25 @@ class TableSource(Source):
         """
         data = self.fingerprint
         seen = {} if data is None else {"data": data}
-        if not isinstance(self._mark, Drawn):
+        if not isinstance(self._mark, ShuffleMark):
             return {**self._place(self._mark), **seen}
         before = self._began.get("before", self._began) if self._mark.before is None else self._place(self._mark.before)
         before = {name: copy.deepcopy(value) for name, value in before.items() if name != "data"}
         drawn = {name: getattr(self._mark, name) for name in ("read", "ended", "left", "first")}
         entries = self._place(self._mark.latest).get("entries", {})
         counts = {"done": self._mark.rows, "bad": self.bad_rows, "codes": self.codes, "entries": entries}
-        return {**drawn, "shuffle": self._asked, "before": before, **counts, **seen}
+        return {**drawn, "shuffle": self._shuffle_settings, "before": before, **counts, **seen}
 
     @property
     def fingerprint(self) -> dict[str, Any] | None:
         """What tells the files that were read from others."""
-        mark = self._mark.latest if isinstance(self._mark, Drawn) else self._mark
+        mark = self._latest
         return copy.deepcopy(self._began.get("data")) if mark is None else self._supply.fingerprint(mark)
+
+    @property
+    def _latest(self) -> Mark | None:
+        """The mark of the last row that was read."""
+        return self._mark.latest if isinstance(self._mark, ShuffleMark) else self._mark
 
     def check(self, fingerprint: Any) -> None:
         """Raise unless the data is, all in all, that of a fingerprint of a source that had come to its end."""
@@ -102,17 +107,17 @@ class TableSource(Source):
         return {label: self._columns.codes.words[label][:size] for label, (size, _) in mark.words.items()}
 
     @property
-    def _asked(self) -> list[int] | None:
+    def _shuffle_settings(self) -> list[int] | None:
         """What the order of a shuffle depends on."""
         return None if self._shuffle is None else [self._size, *self._shuffle]
 
     def resume(self, position: Any) -> None:
         """Go to a position that a source of the same data had."""
         check_position(position, self._supply.places, self._columns.labels, self._supply.has_files)
-        if "shuffle" in position and position["shuffle"] != self._asked:
+        if "shuffle" in position and position["shuffle"] != self._shuffle_settings:
             raise ValueError(
                 f"The position has batch_rows, shuffle and seed {position['shuffle']}, and not those of this source: "
-                f"{self._asked}."
+                f"{self._shuffle_settings}."
             )
         most = self._supply.most_rows if "shuffle" in position else None
         if most is not None and position["read"] > most:
@@ -120,13 +125,12 @@ class TableSource(Source):
         flow = self._flow(position)
         if "data" in position:
             self._supply.check(position["data"], whole=False)
-        self._began, self._mark, self._ahead = copy.deepcopy(position), None, Ahead(flow, self._depth)
+        self._began, self._mark, self._ahead = copy.deepcopy(position), None, Prefetch(flow, self._depth)
 
     @property
     def codes(self) -> dict[str, list[str]]:
         """The words of each column that holds words."""
-        mark = self._mark.latest if isinstance(self._mark, Drawn) else self._mark
-        return copy.deepcopy(self._began["codes"]) if mark is None else self._words(mark)
+        return copy.deepcopy(self._began["codes"]) if self._latest is None else self._words(self._latest)
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -141,5 +145,4 @@ class TableSource(Source):
     @property
     def bad_rows(self) -> int:
         """How many bad rows were left out."""
-        mark = self._mark.latest if isinstance(self._mark, Drawn) else self._mark
-        return self._began["bad"] if mark is None else mark.bad
+        return self._began["bad"] if self._latest is None else self._latest.bad

@@ -1,5 +1,6 @@
 """Text in blocks of whole rows, each with the byte and the line at which it begins."""
 
+import abc
 import functools
 import select
 from collections.abc import Callable, Iterator
@@ -8,9 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kullback.sources._columns import Columns
 from kullback.sources._compressed import text_from
+from kullback.sources._part import Part, Piece
 from kullback.sources._rows import whole_rows
-from kullback.sources._sniff import refuse_what_is_no_text
+from kullback.sources._sniff import check_is_text
 
 #: What some programs begin UTF-8 text with. It is no part of the first row.
 BOM = b"\xef\xbb\xbf"
@@ -31,13 +34,19 @@ class Block(NamedTuple):
     sound: bool = True
 
 
+class Reader(NamedTuple):
+    """The byte and the line at which rows begin, and what makes a table of a block and says which rows are bad."""
+
+    byte: int
+    line: int
+    read: Callable[[Block], tuple[Any, dict[int, str]]]
+
+
 class TextFile:
     """A file of text, compressed or not. It can be read from any byte.
 
     Where fields between a `delimiter` may stand in quotes, so may the ends of lines; where it is None, lines are rows.
     """
-
-    seekable = True
 
     def __init__(self, path: Path, delimiter: str | None):
         self.name, self._path, self._delimiter = str(path), path, delimiter
@@ -54,8 +63,6 @@ class TextFile:
 
 class TextStream:
     """Text that comes from somewhere else and cannot be read twice: standard input, a pipe, an open file."""
-
-    seekable = False
 
     def __init__(self, stream: Any, name: str, delimiter: str | None):
         self.name, self._stream, self._asks = name, stream, True
@@ -101,7 +108,44 @@ class TextStream:
         return True
 
 
-def by_line(name: str, lines: Callable[[], list[int]]) -> Callable[[int], str]:
+class TextPart(Part):
+    """Rows of a text. What its columns hold is decided by the first `sample` rows."""
+
+    def __init__(self, text: TextFile | TextStream, sample: int):
+        self.name, self._text, self._sample = text.name, text, sample
+
+    @property
+    def rows(self) -> int | None:
+        """Unknown before all is read."""
+        return None
+
+    def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
+        """Yield what each block holds, from the block on in which the place is."""
+        reader = self._reader(columns)
+        if reader is None:
+            return
+        row, byte, line = 0, reader.byte, reader.line
+        if "byte" in at:
+            row, byte, line = at["row"] - at["skip"], at["byte"], at["line"]
+        for block in self._text.blocks(byte, line):
+            if block is None:
+                yield None
+                continue
+            table, bad = reader.read(block)
+            place = {"row": row, "byte": block.byte, "line": block.line, "end": block.byte + len(block.data)}
+            yield Piece(table, place, bad, _by_line(self.name, functools.partial(self._line_numbers, block)))
+            row += len(table)
+
+    @abc.abstractmethod
+    def _reader(self, columns: Columns) -> Reader | None:
+        """Return what reads the blocks; None where there are no rows."""
+
+    @abc.abstractmethod
+    def _line_numbers(self, block: Block) -> list[int]:
+        """Return the line in which each row of a block begins."""
+
+
+def _by_line(name: str, lines: Callable[[], list[int]]) -> Callable[[int], str]:
     """Return what names the rows of a piece, whose lines are found when the first of them is asked for."""
     known = functools.cache(lines)
     return lambda row: f"{name}, line {known()[row]:,}"
@@ -138,7 +182,7 @@ def _blocks(
             continue
         data = b"".join(held)
         if byte == 0:
-            refuse_what_is_no_text(data, name)
+            check_is_text(data, name)
             byte, data = (len(BOM), data[len(BOM) :]) if data.startswith(BOM) else (0, data)
         while data:
             end, sound = _cut(data, delimiter, ended)

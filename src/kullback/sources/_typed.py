@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kullback.sources._columns import Columns
-from kullback.sources._part import PIECE, Look, Part, Piece, as_matrix, by_row, rows_at_once
+from kullback.sources._part import PIECE, NumberPart, Part, Piece, Schema, as_matrix, by_row, select
 
 
 def kind_of_type(kind: Any) -> str:
@@ -25,9 +25,9 @@ def kind_of_type(kind: Any) -> str:
     return f"{'times' if types.is_temporal(kind) else 'values'} of type {kind}"
 
 
-def look_at(schema: Any) -> Look:
+def schema_of(schema: Any) -> Schema:
     """Return the names and kinds of the columns of an Arrow schema."""
-    return Look(list(schema.names), [kind_of_type(kind) for kind in schema.types])
+    return Schema(list(schema.names), [kind_of_type(kind) for kind in schema.types])
 
 
 class TablePart(Part):
@@ -41,42 +41,29 @@ class TablePart(Part):
         """How many rows there are."""
         return self._table.num_rows
 
-    def look(self) -> Look:
+    def schema(self) -> Schema:
         """Return what the columns are."""
-        return look_at(self._table.schema)
+        return schema_of(self._table.schema)
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
         """Yield what there is from a row on."""
         row = at.get("row", 0)
-        chosen = self._table.select(columns.typed_places(self.name, *self.look())).slice(row)
+        chosen = self._table.select(columns.typed_places(self.name, *self.schema())).slice(row)
         for batch in chosen.to_batches(max_chunksize=PIECE):
             yield Piece(batch, {"row": row}, {}, by_row(self.name, row))
             row += len(batch)
 
 
-class ArrayPart(Part):
+class ArrayPart(NumberPart):
     """An array in memory or a memory map."""
 
     def __init__(self, data: Any, name: str):
-        self.name, self._array = name, as_matrix(data, name)
+        self._array = as_matrix(data, name)
+        super().__init__(name, *self._array.shape)
 
-    @property
-    def rows(self) -> int | None:
-        """How many rows there are."""
-        return len(self._array)
-
-    def look(self) -> Look:
-        """Return how many columns there are."""
-        return Look(None, ["number"] * self._array.shape[1])
-
-    def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
-        """Yield what there is from a row on."""
-        places = columns.typed_places(self.name, *self.look())
-        whole = places == list(range(self._array.shape[1]))
-        most = rows_at_once(self._array.shape[1], PIECE)
-        for row in range(at.get("row", 0), len(self._array), most):
-            table = np.asarray(self._array[row : row + most])
-            yield Piece(table if whole else table[:, places], {"row": row}, {}, by_row(self.name, row))
+    def _tables(self, first: int, most: int, places: list[int]) -> Iterator[np.ndarray]:
+        for row in range(first, len(self._array), most):
+            yield select(np.asarray(self._array[row : row + most]), places)
 
 
 def table_part(data: Any, name: str) -> Part | None:

@@ -3,10 +3,8 @@
 import json
 from typing import Any
 
-import numpy as np
 
-
-def pack_tensors(format: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+def pack_tensors(format: str, header: dict[str, Any], arrays: dict[str, Any]) -> bytes:
     """Return the content of a file.
 
     The metadata has one key: safetensors writes several in an order that differs from process to process.

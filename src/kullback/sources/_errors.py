@@ -1,7 +1,8 @@
-"""Files that are not what they should be: one sentence that names the file."""
+"""Files and rows that are not what they should be: one sentence that names the file, and the row."""
 
 import contextlib
 import errno
+import logging
 import lzma
 import re
 import struct
@@ -10,6 +11,8 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+logger = logging.getLogger("kullback.sources")
 
 #: Characters of what a reader of files says that are shown.
 LONGEST = 160
@@ -30,19 +33,38 @@ _ERRORS = (
 )
 
 
+class BadRow(ValueError):  # noqa: N818 - it is what the row is
+    """A row that cannot be used. The message says the file, the line or row, and what is wrong."""
+
+
+class BadRowCounter:
+    """Counts bad rows: the first one raises, or the first beyond `limit` where they may be skipped."""
+
+    def __init__(self, skip: bool, limit: int, count: int = 0):
+        self.skip, self.limit, self.count = skip, limit, count
+
+    def add(self, where: str, what: str) -> None:
+        """Take note of one bad row."""
+        if not self.skip:
+            raise BadRow(f"{where}: {what} (skip_bad leaves such rows out).")
+        self.count += 1
+        if self.count > self.limit:
+            raise BadRow(f"{where}: {what}; this is bad row number {self.count:,}, and max_bad allows {self.limit:,}.")
+        logger.warning("%s: %s; the row is left out.", where, what)
+
+
 @contextlib.contextmanager
-def damaged(name: str, kind: str) -> Iterator[None]:
+def report_damage(name: str, kind: str) -> Iterator[None]:
     """Say of what a reader cannot read that it is damaged. Errors of our own go through as they are."""
     import pyarrow as pa
 
     try:
         yield
-    except (pa.ArrowException, *_ERRORS) as error:
-        raise ValueError(f"{name} is no {kind}, or it is damaged: {first_sentence(error)}.") from None
-    except OSError as error:
-        if error.errno not in (None, errno.EINVAL):  # it is the disk that speaks, not the file
+    except (pa.ArrowException, OSError, *_ERRORS) as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # it is the disk that speaks
             raise
-        raise ValueError(f"{name} is no {kind}, or it is damaged: {first_sentence(error)}.") from None
+        article = "an" if kind[0] in "AN" else "a"
+        raise ValueError(f"{name} is not {article} {kind}, or it is damaged: {first_sentence(error)}.") from None
 
 
 def check_table(table: Any, name: str, labels: Sequence[str]) -> None:

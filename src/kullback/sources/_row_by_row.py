@@ -3,17 +3,18 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kullback.sources._entries import number, shown, truth, why_no_number, word
+from kullback.sources._entries import SHOWN, number, truth, why_no_number, word
+from kullback.storage import quote
 
 #: What an entry of a column means, and what is said of one that means nothing.
 _MEANINGS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], str]]] = {
     "number": (number, why_no_number),
     "truth": (truth, lambda entry: "which is neither true nor false"),
-    "words": (word, lambda entry: "which is no word" + (" in UTF-8" if isinstance(entry, str) else "")),
+    "words": (word, lambda entry: "which is not a word" + (" in UTF-8" if isinstance(entry, str) else "")),
 }
 
 
-def careful_table(rows: Sequence[list[Any] | str], labels: list[str], kinds: list[str]) -> tuple[Any, dict[int, str]]:
+def parse_rows(rows: Sequence[list[Any] | str], labels: list[str], kinds: list[str]) -> tuple[Any, dict[int, str]]:
     """Return rows of entries as a RecordBatch, and what is wrong with some of them.
 
     A row that is a string is bad already: it says why.
@@ -32,6 +33,6 @@ def careful_table(rows: Sequence[list[Any] | str], labels: list[str], kinds: lis
             value = meaning(row[place])
             entries.append(value)
             if value is None:
-                bad.setdefault(at, f"column {label!r} is {shown(row[place])}, {why(row[place])}")
+                bad.setdefault(at, f"column {label!r} is {quote(row[place], SHOWN)}, {why(row[place])}")
         columns.append(pa.array(entries, pa.string() if kind == "words" else pa.float64()))
     return pa.RecordBatch.from_arrays(columns, names=[str(place) for place in range(len(labels))]), bad

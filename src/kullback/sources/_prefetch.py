@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Ahead(Generic[T]):
+class Prefetch(Generic[T]):
     """Hand out what an iterator gives, `depth` items of it fetched before they are asked for; 0 is without a thread.
 
     What raises there raises here, after all that came before it. The thread lives while this is iterated over: stopping
