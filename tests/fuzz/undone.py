@@ -34,7 +34,7 @@ UNDONE: dict[str, list[tuple[str, str, str]]] = {
     ],
     "places of checkpoints are validated": [
         ("cli/_progress.py", "        if not fits:", "        if False:"),
-        ("sources/_table_source.py", "        check_position(", "        (lambda *args: None)("),
+        ("sources/_source.py", "        check_position(", "        (lambda *args: None)("),
     ],
     "zstd is read": [("sources/_compressed.py", 'SUFFIXES = (".gz", ".zst")', 'SUFFIXES = (".gz",)')],
     "named pipes are streams": [

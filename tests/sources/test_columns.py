@@ -195,3 +195,9 @@ def test_a_source_says_what_its_columns_hold(words):
         "size": "number",
     }
     assert open_source(np.ones((2, 2)), sequence=1).kinds == {"0": "number", "1": "sequence"}
+
+
+def test_there_may_be_as_many_words_as_categories():
+    from kullback.core import MOST_CATEGORIES
+
+    assert codes_file.MOST == MOST_CATEGORIES

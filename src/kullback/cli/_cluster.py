@@ -62,26 +62,16 @@ def _fit_online(
     """Start here from the first batch, so that all workers mean the same by a label; they learn from the others."""
     from kullback.distributed import fit_and_combine
 
-    first, others, watch = layout.read(0), layout.blocks[1:], _SignalWatch(stop)
+    first, others, stopped = layout.read(0), layout.blocks[1:], False
     X = layout.load(client, others) if others else None
     for _ in range(passes):
         estimator.partial_fit(first)
         if X is not None:
-            estimator = fit_and_combine(estimator, X, client, every, watch=watch)
-        if watch(estimator):
+            estimator = fit_and_combine(estimator, X, client, every, watch=lambda _: stop.requested)
+        stopped = stop.requested
+        if stopped:
             break
-    return estimator, not watch.ended
-
-
-class _SignalWatch:
-    """Ends a fit after a combination when a signal has come."""
-
-    def __init__(self, stop: Stop):
-        self._stop, self.ended = stop, False
-
-    def __call__(self, estimator: Any) -> bool:
-        self.ended = self._stop.requested
-        return self.ended
+    return estimator, not stopped
 
 
 @dataclasses.dataclass

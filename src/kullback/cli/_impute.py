@@ -1,32 +1,20 @@
 """kullback impute."""
 
-from kullback.cli._arguments import (
-    BatchRows,
-    Data,
-    Format,
-    Header,
-    Json,
-    MaxBad,
-    Model,
-    Output,
-    Quiet,
-    RandomState,
-    SkipBad,
-)
+from kullback.cli import _arguments as given
 
 
 def impute(
-    model: Model,
-    data: Data,
-    output: Output = None,
-    random_state: RandomState = None,
-    batch_rows: BatchRows = 4096,
-    format: Format = None,
-    header: Header = True,
-    skip_bad: SkipBad = False,
-    max_bad: MaxBad = 1000,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    model: given.Model,
+    data: given.Data,
+    output: given.Output = None,
+    random_state: given.RandomState = None,
+    batch_rows: given.BatchRows = 4096,
+    format: given.Format = None,
+    header: given.Header = True,
+    skip_bad: given.SkipBad = False,
+    max_bad: given.MaxBad = 1000,
+    quiet: given.Quiet = False,
+    as_json: given.Json = False,
 ) -> None:
     """Fill the holes of a table with draws from the model.
 

@@ -2,8 +2,8 @@
 
 import dataclasses
 import json
-import math
 import re
+import sys
 from hashlib import blake2b
 from typing import Any
 
@@ -62,7 +62,7 @@ def read_progress(found: Any, command: dict[str, Any], iterations: int) -> Progr
         "epoch": is_count(progress.epoch),
         "rows": is_count(progress.rows),
         "done": isinstance(progress.done, bool),
-        "sequence": last is None or (isinstance(last, int | float) and not isinstance(last, bool) and _finite(last)),
+        "sequence": last is None or (type(last) in (int, float) and abs(last) <= sys.float_info.max),
         "position": progress.position is None or isinstance(progress.position, dict),
         "data": progress.data is None or isinstance(progress.data, dict),
         "digest": digest is None or (isinstance(digest, str) and bool(_DIGEST.fullmatch(digest))),
@@ -94,10 +94,3 @@ def _check_together(progress: Progress, command: dict[str, Any], iterations: int
         "data": (progress.data is None) == (progress.epoch == 0),
         "digest": progress.digest is None,
     }
-
-
-def _finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False

@@ -184,8 +184,8 @@ def _check_alike(fitted: list[Any], n_components: int | None) -> None:
     for place, other in enumerate(fitted):
         if type(other) is not type(first):
             raise ValueError(
-                f"fitted[{place}] is a {type(other).__name__}, fitted[0] a {type(first).__name__}: all must have the same "
-                "type."
+                f"fitted[{place}] is a {type(other).__name__}, fitted[0] a {type(first).__name__}: all must have "
+                "the same type."
             )
         columns = getattr(first, "n_features_in_", None)
         if None not in (columns, getattr(other, "n_features_in_", None)) and other.n_features_in_ != columns:

@@ -33,12 +33,10 @@ class ArrowPart(Part):
             return count
 
     def schema(self) -> Schema:
-        """Return what the columns are."""
         with report_damage(self.name, "Arrow file"), self._open() as reader:
             return schema_of(reader.schema)
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
-        """Yield what there is from a row on."""
         places, skip, row = columns.typed_places(self.name, *self.schema()), at.get("row", 0), 0
         order = {place: number for number, place in enumerate(sorted(places))}
         with report_damage(self.name, "Arrow file"), self._open(list(order)) as reader:

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from kullback.core import MOST_CATEGORIES as MOST
 from kullback.sources._entries import word
+
+#: Words of a column: as many as a model may have categories. `kullback.core` says it too, but it needs JAX.
+MOST = 10_000
 
 #: Words of which more than this share are different are no categories, once so many have come. Categories that a model
 #: could learn anything of come again; and fewer rows may hold a category of many words, each of them once, by chance.

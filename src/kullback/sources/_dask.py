@@ -21,11 +21,9 @@ class DaskPart(Part):
         return self._rows
 
     def schema(self) -> Schema:
-        """Return what the columns are."""
         return self._compute_block().schema()
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
-        """Yield what there is from a row on."""
         block, self._block = self._compute_block(), None
         yield from block.pieces(columns, at)
 

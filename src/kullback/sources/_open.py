@@ -15,7 +15,6 @@ from kullback.sources._formats import data_file, file_part, stream_format, strea
 from kullback.sources._source import Source
 from kullback.sources._stream import is_stream
 from kullback.sources._supply import FileSet, Pipe, Supply, TableIterable
-from kullback.sources._table_source import TableSource
 from kullback.sources._typed import table_part
 
 
@@ -101,7 +100,7 @@ def open_source(
         raise ValueError(f"{origin} is empty: there is not one column in it.")
     chosen = Columns(columns, schema.names, schema.kinds, codes, origin, sequence)
     order = (int(shuffle), int(seed)) if shuffle else None
-    return TableSource(supply, chosen, int(batch_rows), order, (skip_bad, max_bad), 0 if in_memory else int(ahead))
+    return Source(supply, chosen, int(batch_rows), order, (skip_bad, max_bad), 0 if in_memory else int(ahead))
 
 
 def _open_supply(data: Any, format: str | None, header: bool, batch_rows: int) -> tuple[Supply, bool]:

@@ -23,7 +23,6 @@ class ParquetPart(Part):
         return self._about[0].num_rows
 
     def schema(self) -> Schema:
-        """Return what the columns are."""
         return schema_of(self._about[1])
 
     @functools.cached_property
@@ -40,7 +39,6 @@ class ParquetPart(Part):
         return parquet.ParquetFile(self._path, pre_buffer=False, buffer_size=1 << 18)
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
-        """Yield what there is from a row on."""
         names = self.schema().names or []
         chosen = [names[place] for place in columns.typed_places(self.name, *self.schema())]
         with report_damage(self.name, "Parquet file"), self._open() as file:

@@ -65,15 +65,12 @@ class NumberPart(Part):
 
     @property
     def rows(self) -> int | None:
-        """How many rows there are."""
         return self._rows
 
     def schema(self) -> Schema:
-        """Return how many columns there are."""
         return Schema(None, ["number"] * self._width)
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
-        """Yield what there is from a row on."""
         places, row = columns.typed_places(self.name, *self.schema()), at.get("row", 0)
         for table in self._tables(row, rows_at_once(self._width, PIECE), places):
             yield Piece(table, {"row": row}, {}, by_row(self.name, row))

@@ -38,15 +38,12 @@ class TablePart(Part):
 
     @property
     def rows(self) -> int | None:
-        """How many rows there are."""
         return self._table.num_rows
 
     def schema(self) -> Schema:
-        """Return what the columns are."""
         return schema_of(self._table.schema)
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
-        """Yield what there is from a row on."""
         row = at.get("row", 0)
         chosen = self._table.select(columns.typed_places(self.name, *self.schema())).slice(row)
         for batch in chosen.to_batches(max_chunksize=PIECE):
