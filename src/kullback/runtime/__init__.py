@@ -1,11 +1,11 @@
 """How kullback uses JAX: under which settings it computes, and what it keeps compiled.
 
-`computing` is the front door: every public method that computes enters it, whatever the user's settings are. Functions
-of modules are compiled by `jit`, `quick_jit` and, where networks are among their arguments, `filter_jit`; a bounded
-number of them is kept.
+`computing` is the front door: every public method that computes enters it, whatever the user's settings are; functions
+and methods decorated with `in_float64` do so at each call. Functions of modules are compiled by `jit`, `quick_jit` and,
+where networks are among their arguments, `filter_jit`; a bounded number of them is kept.
 """
 
-from kullback.runtime._computing import computing, users_settings
+from kullback.runtime._computing import computing, in_float64, in_precision, users_settings
 from kullback.runtime._kept import jit
 from kullback.runtime._networks import as_numpy, filter_jit, is_array
 from kullback.runtime._quick import quick_jit
@@ -15,6 +15,8 @@ __all__ = [
     "as_numpy",
     "computing",
     "filter_jit",
+    "in_float64",
+    "in_precision",
     "is_array",
     "jit",
     "quick_jit",

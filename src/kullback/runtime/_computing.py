@@ -1,10 +1,12 @@
 """The settings under which kullback computes: its own, not those that the user's program has for its other parts."""
 
 import contextlib
+import functools
+import inspect
 import operator
 import threading
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar, cast
 
 import jax
 import numpy as np
@@ -26,6 +28,8 @@ _OURS: dict[str, tuple[Any, Any]] = {
 _settings = operator.attrgetter(*_OURS)
 _good = tuple(value for value, _ in _OURS.values())
 _thread = threading.local()
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @contextlib.contextmanager
@@ -64,6 +68,34 @@ def computing(bits: int = 64) -> Iterator[None]:
     finally:
         if outermost:
             _thread.users = None
+
+
+def in_precision(bits: int | Callable[[Any], int]) -> Callable[[Function], Function]:
+    """Make each call of a function or method compute under `computing(bits)`, in the thread that calls it.
+
+    `bits` may be a function of the object whose method it is. It is not for generators, whose body runs later.
+
+    >>> import jax.numpy as jnp
+    >>> in_precision(64)(jnp.zeros)(3).dtype
+    dtype('float64')
+    """
+
+    def decorate(function: Function) -> Function:
+        if inspect.isgeneratorfunction(function):
+            raise TypeError(f"{function.__name__} is a generator: enter `computing` between its yields.")
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with computing(bits if isinstance(bits, int) else bits(args[0])):
+                return function(*args, **kwargs)
+
+        return cast(Function, call)
+
+    return decorate
+
+
+#: Make each call of a function or method compute under `computing()`.
+in_float64 = in_precision(64)
 
 
 @contextlib.contextmanager
