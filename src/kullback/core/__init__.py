@@ -4,7 +4,16 @@ from kullback.core._batch import Batch, Standardization, block_rows, by_blocks, 
 from kullback.core._extent import Extent, TimeIndex
 from kullback.core._limits import MOST_CATEGORIES
 from kullback.core._model import ClosedFormModel, Estimate, Model
-from kullback.core._statistics import CenteredStatistics, MeanStatistics, Statistics, average, between, expand, share
+from kullback.core._statistics import (
+    CenteredStatistics,
+    MeanStatistics,
+    Statistics,
+    SummedStatistics,
+    average,
+    between,
+    expand,
+    share,
+)
 
 __all__ = [
     "MOST_CATEGORIES",
@@ -17,6 +26,7 @@ __all__ = [
     "Model",
     "Standardization",
     "Statistics",
+    "SummedStatistics",
     "TimeIndex",
     "average",
     "between",

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -54,6 +55,27 @@ def expand(value: Numeric, axes: int) -> Array:
     """Append `axes` axes of length 1, to multiply a mass with what it weighs."""
     value = jnp.asarray(value)
     return value.reshape(value.shape + (1,) * axes)
+
+
+class SummedStatistics(Statistics):
+    """Parts side by side: counts add up, and parts that are statistics merge by their own rule."""
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts, and merge the statistics: labels must mean the same in both."""
+        return self._map(lambda one, two: one.merge(two) if isinstance(one, Statistics) else jnp.add(one, two), other)
+
+    def scale(self, weight: Float[Numeric, "*batch"] | float) -> Self:
+        """Return the same averages with `weight` times the mass."""
+        return self._map(lambda one: one.scale(weight) if isinstance(one, Statistics) else jnp.multiply(one, weight))
+
+    def _map(self, function: Callable[..., Any], *others: Self) -> Self:
+        mapped: Self = jax.tree.map(
+            lambda *parts: None if any(part is None for part in parts) else function(*parts),
+            self,
+            *others,
+            is_leaf=lambda part: part is None or (isinstance(part, Statistics) and part is not self),
+        )
+        return mapped
 
 
 class MeanStatistics(Statistics):

@@ -3,18 +3,12 @@
 from kullback.models._bound import variational_bound
 from kullback.models._compound_dirichlet import CompoundDirichlet
 from kullback.models._counts import Counts
-from kullback.models._factor_analysis import FactorAnalysis
-from kullback.models._factor_rows import Factors
-from kullback.models._hidden_markov import HiddenMarkovModel
-from kullback.models._hidden_markov_statistics import HiddenMarkovStatistics
-from kullback.models._kalman import Smoothed, States
-from kullback.models._linear_dynamical_system import LinearDynamicalSystem
-from kullback.models._linear_parameters import PARAMETERS as LINEAR_PARAMETERS
-from kullback.models._linear_statistics import LinearStatistics
 from kullback.models._mixture import Mixture, MixtureStatistics, distances
-from kullback.models._probabilistic_pca import ProbabilisticPCA
 from kullback.models._reduction import agreeing, reduce, spread_out, unite
-from kullback.models._subspace import subspace_start
+from kullback.models.factors import FactorAnalysis, Factors, ProbabilisticPCA
+from kullback.models.hidden_markov import HiddenMarkovModel, HiddenMarkovStatistics
+from kullback.models.linear import PARAMETERS as LINEAR_PARAMETERS
+from kullback.models.linear import LinearDynamicalSystem, LinearStatistics, Smoothed, States, subspace_start
 
 #: Every model. The contract tests go through this list.
 REGISTRY = (Mixture, FactorAnalysis, ProbabilisticPCA, CompoundDirichlet, HiddenMarkovModel, LinearDynamicalSystem)

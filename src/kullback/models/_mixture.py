@@ -9,7 +9,7 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Num
 
-from kullback.core import Batch, ClosedFormModel, Extent, Standardization, Statistics, by_blocks
+from kullback.core import Batch, ClosedFormModel, Extent, Standardization, SummedStatistics, by_blocks
 from kullback.families import Categorical as Label
 from kullback.families import Coordinates
 from kullback.geometry import relative_entropy
@@ -17,28 +17,12 @@ from kullback.numerics import Numeric
 from kullback.runtime import jit
 
 
-class MixtureStatistics(Statistics):
+class MixtureStatistics(SummedStatistics):
     """The statistics of each component. Their masses are those of the labels."""
 
     mass: Float[Numeric, ""]
     log_likelihood: Float[Numeric, ""]
     components: Any
-
-    def merge(self, other: Self) -> Self:
-        """Merge component by component: labels must mean the same in both."""
-        return type(self)(
-            jnp.add(self.mass, other.mass),
-            jnp.add(self.log_likelihood, other.log_likelihood),
-            self.components.merge(other.components),
-        )
-
-    def scale(self, weight: Float[Numeric, ""] | float) -> Self:
-        """Return the same averages with `weight` times the mass."""
-        return type(self)(
-            jnp.multiply(self.mass, weight),
-            jnp.multiply(self.log_likelihood, weight),
-            self.components.scale(weight),
-        )
 
 
 class Mixture(ClosedFormModel):

@@ -23,6 +23,7 @@ from kullback.numerics._digamma import (
 )
 from kullback.numerics._excess import determinant_excess, entropy_excess, ratio_excess
 from kullback.numerics._linalg import (
+    LOG_TWO_PI,
     apply,
     dimension,
     gram,
@@ -41,6 +42,7 @@ from kullback.numerics._rising import digamma_rise, log_rising
 from kullback.numerics._types import Numeric, as_parameter, is_concrete, share_batch
 
 __all__ = [
+    "LOG_TWO_PI",
     "LinearForm",
     "Numeric",
     "apply",

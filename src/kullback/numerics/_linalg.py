@@ -19,6 +19,8 @@ from kullback.numerics._types import Numeric
 _WRITTEN_OUT = 6
 _MANY = 64
 
+LOG_TWO_PI = math.log(2 * math.pi)
+
 Entries = list[list[Any]]
 
 _barrier: Any = jax.lax.optimization_barrier  # it has no types

@@ -5,8 +5,8 @@ from typing import Any, Self
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.models._factor_model import FactorModel, checked_parameters
-from kullback.models._principal import check_moments, floored, namespace, principal
+from kullback.models.factors._model import FactorModel, checked_parameters
+from kullback.models.factors._principal import check_moments, floored, namespace, principal
 from kullback.numerics import Numeric, as_parameter
 
 

@@ -1,17 +1,16 @@
 """Statistics of a linear dynamical system, and the regressions that make a system of them."""
 
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.core import CenteredStatistics, Statistics
-from kullback.models._factor_rows import LOG_TWO_PI
-from kullback.numerics import Numeric, gram, log_determinant, outer, whitener
+from kullback.core import CenteredStatistics, SummedStatistics
+from kullback.numerics import LOG_TWO_PI, Numeric, gram, log_determinant, outer, whitener
 
 
-class LinearStatistics(Statistics):
+class LinearStatistics(SummedStatistics):
     """Means and covariances of h₁, of (h_{t−1}, u_t, h_t) and of (h_t, u_t, v_t), each with a mass of its own.
 
     A sequence of T steps counts once for its start, T − 1 times for transitions, T times for emissions. Inputs u are
@@ -23,21 +22,6 @@ class LinearStatistics(Statistics):
     initial: CenteredStatistics
     transition: CenteredStatistics
     emission: CenteredStatistics
-
-    def merge(self, other: Self) -> Self:
-        """Return the statistics of both sets of sequences together."""
-        return type(self)(
-            jnp.add(self.mass, other.mass),
-            jnp.add(self.log_likelihood, other.log_likelihood),
-            self.initial.merge(other.initial),
-            self.transition.merge(other.transition),
-            self.emission.merge(other.emission),
-        )
-
-    def scale(self, weight: Float[Numeric, ""] | float) -> Self:
-        """Return the same averages with `weight` times the mass."""
-        numbers = (jnp.multiply(self.mass, weight), jnp.multiply(self.log_likelihood, weight))
-        return type(self)(*numbers, *(part.scale(weight) for part in (self.initial, self.transition, self.emission)))
 
 
 class Sums(NamedTuple):

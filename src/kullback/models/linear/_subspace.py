@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kullback.models._linear_dynamical_system import LinearDynamicalSystem
+from kullback.models.linear._model import LinearDynamicalSystem
 
 Matrix = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ from statsmodels.tsa.statespace.kalman_smoother import KalmanSmoother
 from contracts.quick import quick
 from kullback.families import Batch, TimeIndex
 from kullback.models import States
-from kullback.models._kalman import Dynamics, predicted, updated
-from models.dense_sequences import random_system
+from kullback.models.linear._kalman import Dynamics, predicted, updated
+from models.linear.dense_sequences import random_system
 
 #: The first is longer than twice the tables, so that its covariances settle in both directions.
 LENGTHS = (2500, 1, 60, 139)

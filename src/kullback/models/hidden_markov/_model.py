@@ -11,14 +11,14 @@ from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Int, Num
 
 from kullback.core import Batch, ClosedFormModel, Extent, TimeIndex, block_rows, by_blocks
-from kullback.models._forward_backward import Chain, Observed, Smoothed, by_logarithms, filtered, smoothed
-from kullback.models._hidden_markov_rows import Timeline, begins, timeline
-from kullback.models._hidden_markov_statistics import HiddenMarkovStatistics, shares, with_end
 from kullback.models._mixture import distances, shared, turned_to
-from kullback.models._row_blocks import each_row, swept, without_time
-from kullback.models._state_matching import as_matrices, matching
-from kullback.models._state_paths import drawn, drawn_given, most_probable
-from kullback.models._state_usage import stationary, usage, usage_until_the_end
+from kullback.models.hidden_markov._blocks import each_row, swept, without_time
+from kullback.models.hidden_markov._forward_backward import Chain, Observed, Smoothed, by_logarithms, filtered, smoothed
+from kullback.models.hidden_markov._matching import as_matrices, matching
+from kullback.models.hidden_markov._paths import drawn, drawn_given, most_probable
+from kullback.models.hidden_markov._statistics import HiddenMarkovStatistics, shares, with_end
+from kullback.models.hidden_markov._timeline import Timeline, begins, timeline
+from kullback.models.hidden_markov._usage import stationary, usage, usage_until_the_end
 from kullback.numerics import Numeric, as_parameter, check_probabilities, is_concrete
 from kullback.runtime import jit
 

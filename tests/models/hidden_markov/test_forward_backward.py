@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from contracts.quick import quick
-from kullback.models._forward_backward import Chain, Observed, filtered, smoothed
+from kullback.models.hidden_markov._forward_backward import Chain, Observed, filtered, smoothed
 
 K, T = 3, 6
 PATHS = np.array(list(itertools.product(range(K), repeat=T)))

@@ -5,16 +5,13 @@ what is observed is M = I + WᵀΨ⁻¹W over the observed columns. Without miss
 """
 
 import dataclasses
-import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from kullback.numerics import apply, gram, log_determinant, whitener
-
-LOG_TWO_PI = math.log(2 * math.pi)
+from kullback.numerics import LOG_TWO_PI, apply, gram, log_determinant, whitener
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from kullback.models._kalman import (
+from kullback.models.linear._kalman import (
     Dynamics,
     States,
     left_by_next,
@@ -23,7 +23,7 @@ from kullback.models._kalman import (
     turned,
     updated,
 )
-from kullback.models._linear_statistics import Sums
+from kullback.models.linear._statistics import Sums
 from kullback.numerics import whitener
 
 #: Steps that are worked out before looking whether anything still changes, and how often at most.

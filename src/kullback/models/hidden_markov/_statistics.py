@@ -1,15 +1,15 @@
 """Expected counts of a hidden chain, and the statistics of what it emits."""
 
-from typing import Any, Self
+from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.core import Statistics
+from kullback.core import SummedStatistics
 from kullback.numerics import Numeric
 
 
-class HiddenMarkovStatistics(Statistics):
+class HiddenMarkovStatistics(SummedStatistics):
     """How often sequences begin in each state, go from one to another, and end; and the statistics of the emissions.
 
     The mass is that of the steps. A sequence counts once for its start and T − 1 times for its transitions.
@@ -21,28 +21,6 @@ class HiddenMarkovStatistics(Statistics):
     transitions: Float[Numeric, "k k"]
     ending: Float[Numeric, " k"] | None
     emissions: Any
-
-    def merge(self, other: Self) -> Self:
-        """Add the counts and merge the emissions: states must mean the same in both."""
-        return type(self)(
-            jnp.add(self.mass, other.mass),
-            jnp.add(self.log_likelihood, other.log_likelihood),
-            jnp.add(self.initial, other.initial),
-            jnp.add(self.transitions, other.transitions),
-            None if self.ending is None or other.ending is None else jnp.add(self.ending, other.ending),
-            self.emissions.merge(other.emissions),
-        )
-
-    def scale(self, weight: Float[Numeric, ""] | float) -> Self:
-        """Return the same averages with `weight` times the mass."""
-        return type(self)(
-            jnp.multiply(self.mass, weight),
-            jnp.multiply(self.log_likelihood, weight),
-            jnp.multiply(self.initial, weight),
-            jnp.multiply(self.transitions, weight),
-            None if self.ending is None else jnp.multiply(self.ending, weight),
-            self.emissions.scale(weight),
-        )
 
 
 def with_end(transitions: Numeric, ending: Numeric | None) -> Numeric:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from kullback.models._kalman import (
+from kullback.models.linear._kalman import (
     Dynamics,
     Filtered,
     Smoothed,
@@ -24,9 +24,9 @@ from kullback.models._kalman import (
     times,
     turned,
 )
-from kullback.models._linear_statistics import Sums
-from kullback.models._observed_rows import Outputs
-from kullback.models._steady import (
+from kullback.models.linear._observed_rows import Outputs
+from kullback.models.linear._statistics import Sums
+from kullback.models.linear._steady import (
     Entries,
     Means,
     Places,

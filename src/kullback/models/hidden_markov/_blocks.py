@@ -12,8 +12,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from kullback.core import Batch, block_rows
-from kullback.models._forward_backward import Chain, Messages, backward, forward, from_peak, joined, least
-from kullback.models._hidden_markov_rows import Timeline
+from kullback.models.hidden_markov._forward_backward import Chain, Messages, backward, forward, from_peak, joined, least
+from kullback.models.hidden_markov._timeline import Timeline
 
 Merged = TypeVar("Merged")
 

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from kullback.models._factor_rows import LOG_TWO_PI
-from kullback.numerics import apply, gram, log_determinant, whitener
+from kullback.numerics import LOG_TWO_PI, apply, gram, log_determinant, whitener
 
 
 class Outputs(NamedTuple):

@@ -14,7 +14,7 @@ from kullback.families import Batch, Categorical, DiagonalGaussian, Extent, Gaus
 from kullback.geometry import relative_entropy
 from kullback.learning import combine, em_step, online_em_step
 from kullback.models import HiddenMarkovModel
-from kullback.models._forward_backward import by_logarithms
+from kullback.models.hidden_markov._forward_backward import by_logarithms
 
 K, T = 3, 6
 PATHS = np.array(list(itertools.product(range(K), repeat=T)))

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from kullback.models._forward_backward import Chain, Observed
+from kullback.models.hidden_markov._forward_backward import Chain, Observed
 
 
 def most_probable(chain: Chain, observed: Observed) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from kullback.models import _log_forward_backward as logarithms
+from kullback.models.hidden_markov import _log_forward_backward as logarithms
 
 
 class Chain(NamedTuple):

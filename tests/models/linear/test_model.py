@@ -10,8 +10,8 @@ from contracts.quick import quick
 from kullback.families import Batch, Extent, TimeIndex
 from kullback.geometry import relative_entropy
 from kullback.models import States
-from kullback.models._linear_dynamical_system import PARAMETERS
-from models.dense_sequences import DenseStatistics, assert_statistics, dense, random_system
+from kullback.models.linear._model import PARAMETERS
+from models.linear.dense_sequences import DenseStatistics, assert_statistics, dense, random_system
 
 LENGTHS = (5, 1, 4, 2)
 ROWS = sum(LENGTHS)

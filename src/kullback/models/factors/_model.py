@@ -9,9 +9,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from kullback.core import Batch, CenteredStatistics, ClosedFormModel, Extent, by_blocks, expand, row_weight
-from kullback.models._factor_rows import LOG_TWO_PI, Factors, Member, Square, draw_missing, infer, moments
-from kullback.models._principal import falling
+from kullback.models.factors._principal import falling
+from kullback.models.factors._rows import Factors, Member, Square, draw_missing, infer, moments
 from kullback.numerics import (
+    LOG_TWO_PI,
     Numeric,
     apply,
     as_parameter,

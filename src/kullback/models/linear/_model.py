@@ -1,0 +1,233 @@
+"""Linear dynamical systems: a hidden state moves linearly, seen through linear outputs, with Gaussian noise."""
+
+from typing import Any, Self
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from kullback.core import Batch, Extent, TimeIndex
+from kullback.models.linear import _learning
+from kullback.models.linear._basis import basis_towards, observability
+from kullback.models.linear._inference import Line, filtered, last_state, log_likelihoods, smoothed
+from kullback.models.linear._kalman import Smoothed, States, moving_covariances, moving_means, symmetric
+from kullback.models.linear._observed_rows import Outputs
+from kullback.models.linear._parameters import PARAMETERS, check_parameters
+from kullback.models.linear._sampling import draw_missing, draw_rows
+from kullback.models.linear._statistics import LinearStatistics
+from kullback.models.linear._system import LinearSystem
+from kullback.numerics import LOG_TWO_PI, Numeric, as_parameter, whiten
+
+
+class LinearDynamicalSystem(LinearSystem):
+    """h₁ ~ N(π, V),  h_t = A h_{t−1} + B u_t + N(0, Q),  v_t = C h_t + D u_t + d + N(0, R).
+
+    h in R^q is hidden, v in Rⁿ visible, and inputs u in R^m are known: u_t drives the step into t, so the first input
+    of a sequence enters its output only. B, D and d are None where the system has none. Parameters named in `fixed`
+    stay as they are in `maximize`.
+
+    A batch of sequences has its `time`; without them each row is a sequence of one step. The nearest system to
+    `LinearStatistics` is two regressions: of h_t on (h_{t−1}, u_t), and of v_t on (h_t, u_t, 1).
+
+    >>> from kullback.families import Batch, TimeIndex
+    >>> walk = LinearDynamicalSystem([[1.0]], [[1.0]], [[1.0]], [[2.0]], [0.0], [[2.0]])
+    >>> seen = Batch([[1.0], [2.0], [3.0]], time=TimeIndex.of_lengths([3]))
+    >>> walk.posterior(seen).mean.round(3).tolist()
+    [[1.094], [1.688], [2.125]]
+    """
+
+    transition: Float[Numeric, "q q"]
+    observation: Float[Numeric, "n q"]
+    transition_noise: Float[Numeric, "q q"]
+    observation_noise: Float[Numeric, "n n"]
+    initial_mean: Float[Numeric, " q"]
+    initial_covariance: Float[Numeric, "q q"]
+    input_transition: Float[Numeric, "q m"] | None
+    input_observation: Float[Numeric, "n m"] | None
+    offset: Float[Numeric, " n"] | None
+    fixed: tuple[str, ...] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        transition: Any,
+        observation: Any,
+        transition_noise: Any,
+        observation_noise: Any,
+        initial_mean: Any,
+        initial_covariance: Any,
+        input_transition: Any = None,
+        input_observation: Any = None,
+        offset: Any = None,
+        fixed: tuple[str, ...] = (),
+    ):
+        given = dict(
+            zip(
+                PARAMETERS,
+                (transition, observation, transition_noise, observation_noise, initial_mean, initial_covariance)
+                + (input_transition, input_observation, offset),
+                strict=True,
+            )
+        )
+        arrays = {name: as_parameter(value) for name, value in given.items() if value is not None}
+        check_parameters(arrays)
+        for name in PARAMETERS:
+            setattr(self, name, arrays.get(name))
+        self.fixed = tuple(fixed)
+        unknown = [name for name in self.fixed if name not in PARAMETERS]
+        if unknown:
+            raise ValueError(f"fixed has {unknown[0]!r}: it must name parameters, of {', '.join(PARAMETERS)}.")
+
+    # --- what the data says -------------------------------------------------------------------------------
+
+    def _read(self, batch: Batch, carry: States | None = None) -> tuple[Line, Outputs]:
+        line = self.line(batch.time, batch.weight, carry)
+        _, values, observed = self.centered_values(batch, line)
+        return line, self.outputs(values, observed)
+
+    def filter(self, batch: Batch, carry: States | None = None) -> tuple[States, States]:
+        """Return p(h_t | v_1 … v_t) of each row, and what the next batch carries on."""
+        line, outputs = self._read(batch, carry)
+        states, _ = filtered(self.dynamics, line, outputs)
+        return states, last_state(line, states, line.before or self.dynamics.initial)
+
+    def smooth(self, batch: Batch, carry: States | None = None) -> Smoothed:
+        """Return p(h_t | all rows), the covariances with the state before, and the state before row 0."""
+        return smoothed(self.dynamics, *self._read(batch, carry), lag=True)
+
+    def posterior(self, batch: Batch, key: Any = None) -> States:
+        """Return p(h_t | all rows) = N(mean, covariance) of each row."""
+        return smoothed(self.dynamics, *self._read(batch)).states
+
+    def log_likelihood(self, batch: Batch, carry: States | None = None) -> Float[Array, " rows"]:
+        """Return log p(v_t | v_1 … v_{t−1}) of each row: their sum is that of the sequences."""
+        return log_likelihoods(self.dynamics, *self._read(batch, carry))
+
+    def expected_statistics(self, batch: Batch, carry: States | None = None) -> tuple[LinearStatistics, States]:
+        """Return the moments of states, inputs and rows, and the filtered state of the last row that counts.
+
+        What is missing of a row, the system expects, given the states and the rest of the row. The width of points is
+        for families: it does not enter here.
+        """
+        return _learning.expected_statistics(self, batch, carry)
+
+    # --- what the model says ------------------------------------------------------------------------------
+
+    def blank_carry(self) -> States:
+        """Return what is known of the state before anything was seen; a row that begins a sequence ignores it."""
+        return self.dynamics.initial
+
+    def own_statistics(self, like: Extent) -> LinearStatistics:
+        """Return the moments of the joint over as many steps: U₁ = V, U_t = A U_{t−1} Aᵀ + Q around their means."""
+        return _learning.own_statistics(self, like)
+
+    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+        """Draw the first points of sequences, where inputs are 0."""
+        return self.sample_joint(key, shape)[1]
+
+    def sample_joint(self, key: Array, shape: tuple[int, ...] = ()) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """Draw first states, and the points they belong to, where inputs are 0."""
+        count = int(np.prod(shape))
+        start, drive = jnp.ones(count, bool), jnp.zeros((count, *self.initial_mean.shape), self.transition.dtype)
+        h, v = draw_rows(self, key, start, drive, None)
+        return h.reshape(*shape, -1), v.reshape(*shape, -1)
+
+    def sample_sequence(
+        self, key: Array, length: int, inputs: Any = None
+    ) -> tuple[Float[Array, "length q"], Float[Array, "length n"]]:
+        """Draw a sequence: its states and its points."""
+        line = self.line(TimeIndex.of_lengths([length], inputs), jnp.ones(length))
+        return draw_rows(self, key, line.start, line.drive, line.inputs)
+
+    def impute(self, batch: Batch, key: Array) -> Float[Array, "rows n"]:
+        """Draw all missing entries together given what is observed of the sequences.
+
+        Sequences y are drawn, then moved by the regression on the observed entries: what the system without means
+        expects of (v − y) where v is missing (Durbin and Koopman's simulation smoother).
+        """
+        return draw_missing(self, batch, key)
+
+    def forecast(self, state: States, steps: int, inputs: Any = None) -> States:
+        """Return N(mean, covariance) of the points 1 … `steps` ahead of a filtered state, each on its own."""
+        ahead = TimeIndex(np.zeros(steps, bool), None, inputs)
+        line = self.line(ahead, jnp.ones(steps), state)
+        mean = moving_means(self.dynamics, state.mean, line.start, line.drive)
+        covariance = moving_covariances(self.dynamics, state, line.start)
+        c = jnp.asarray(self.observation)
+        around = self.visible_mean(mean, line.inputs)
+        return States(around, symmetric(c @ covariance @ c.T + jnp.asarray(self.observation_noise)))
+
+    def energy(self, v: Any, h: Any = None, inputs: Any = None, time: TimeIndex | None = None) -> Float[Array, "..."]:
+        """Return −log p(h_t | h_{t−1}) − log p(v_t | h_t) of each row; without h the free energy −log p(v_t | past).
+
+        Without `time` each row is a sequence of its own: −log p(h, v). `inputs` has one row for each.
+        """
+        v = jnp.asarray(v, self.transition.dtype)
+        flat = v.reshape(-1, v.shape[-1])
+        if inputs is not None:
+            first = jnp.ones(flat.shape[0], bool) if time is None else time.starts
+            time = TimeIndex(first, None, jnp.reshape(jnp.asarray(inputs), (flat.shape[0], -1)))
+        if h is None:
+            return -self.log_likelihood(Batch(flat, time=time)).reshape(v.shape[:-1])
+        h = jnp.asarray(h, v.dtype).reshape(flat.shape[0], -1)
+        line = self.line(time, jnp.ones(flat.shape[0]), None)
+        a, (mean, spread) = jnp.asarray(self.transition), self.dynamics.initial
+        begun = _gaussian_energy(h - mean, spread)
+        moved = _gaussian_energy(h - jnp.roll(h, 1, axis=0) @ a.T - line.drive, jnp.asarray(self.transition_noise))
+        around = self.visible_mean(h, line.inputs)
+        seen = _gaussian_energy(flat - around, jnp.asarray(self.observation_noise))
+        return (jnp.where(line.start, begun, moved) + seen).reshape(v.shape[:-1])
+
+    # --- the nearest model --------------------------------------------------------------------------------
+
+    def maximize(self, statistics: LinearStatistics, prior: Any = None) -> Self:
+        """Return the regressions of h_t on (h_{t−1}, u_t) and of v_t on (h_t, u_t, 1), and the distribution of h₁.
+
+        Noises are what the regressions leave, whichever of their coefficients are fixed. A block without mass stays.
+        """
+        return _learning.maximize(self, statistics, prior)
+
+    def cross_entropy(self, statistics: LinearStatistics) -> Float[Array, ""]:
+        """Return −E log N(h₁; π, V) − E log N(h_t; A h_{t−1} + B u_t, Q) − E log N(v_t; C h_t + D u_t + d, R)."""
+        return _learning.cross_entropy(self, statistics)
+
+    # --- the basis of the states --------------------------------------------------------------------------
+
+    def changed_basis(self, basis: Float[Numeric, "q q"]) -> Self:
+        """Return the same system of visible points with states T h in place of h, T the basis."""
+        t = jnp.asarray(basis, self.transition.dtype)
+        inverse = jnp.linalg.inv(t)
+        new = {
+            "transition": t @ self.transition @ inverse,
+            "observation": self.observation @ inverse,
+            "transition_noise": symmetric(t @ self.transition_noise @ t.T),
+            "initial_mean": t @ self.initial_mean,
+            "initial_covariance": symmetric(t @ self.initial_covariance @ t.T),
+        }
+        if self.input_transition is not None:
+            new["input_transition"] = t @ self.input_transition
+        return eqx.tree_at(lambda m: [getattr(m, name) for name in new], self, list(new.values()))
+
+    def aligned_to(self, reference: Self) -> Self:
+        """Return the same system of visible points in the basis of the reference.
+
+        States T h with the T that makes Õ T nearest to O, the stacked observability matrices [C; CA; CA²; …], outputs
+        in units of the reference's noise. Directions that the reference does not show stay as they are.
+        """
+        if self.observation.shape != reference.observation.shape:
+            raise ValueError(
+                f"observation has shapes {self.observation.shape} and {reference.observation.shape}: states can only "
+                "be lined up with those of a system with as many outputs and states."
+            )
+        noise = reference.observation_noise
+        return self.changed_basis(
+            basis_towards(
+                observability(self.transition, self.observation, noise),
+                observability(reference.transition, reference.observation, noise),
+            )
+        )
+
+
+def _gaussian_energy(away: Float[Array, "rows n"], covariance: Float[Array, "n n"]) -> Float[Array, " rows"]:
+    square, log_det = whiten(covariance, away)
+    return 0.5 * (square + log_det + away.shape[-1] * LOG_TWO_PI)

@@ -1,0 +1,118 @@
+"""What a linear dynamical system is made of, as inference, learning and sampling read it."""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from kullback.core import Batch, ClosedFormModel, TimeIndex
+from kullback.models.linear._inference import Line
+from kullback.models.linear._kalman import Dynamics, States
+from kullback.models.linear._observed_rows import Outputs, independent_outputs
+from kullback.models.linear._statistics import Regression
+from kullback.numerics import Numeric
+
+
+class LinearSystem(ClosedFormModel):
+    """The parameters of a system, and the parts that are made of them."""
+
+    transition: eqx.AbstractVar[Float[Numeric, "q q"]]
+    observation: eqx.AbstractVar[Float[Numeric, "n q"]]
+    transition_noise: eqx.AbstractVar[Float[Numeric, "q q"]]
+    observation_noise: eqx.AbstractVar[Float[Numeric, "n n"]]
+    initial_mean: eqx.AbstractVar[Float[Numeric, " q"]]
+    initial_covariance: eqx.AbstractVar[Float[Numeric, "q q"]]
+    input_transition: eqx.AbstractVar[Float[Numeric, "q m"] | None]
+    input_observation: eqx.AbstractVar[Float[Numeric, "n m"] | None]
+    offset: eqx.AbstractVar[Float[Numeric, " n"] | None]
+    fixed: eqx.AbstractVar[tuple[str, ...]]
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """Shape of the batch of models: one system."""
+        return ()
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """Shape of one visible point."""
+        return self.observation.shape[:1]
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """How the state begins and moves."""
+        initial = States(jnp.asarray(self.initial_mean), jnp.asarray(self.initial_covariance))
+        return Dynamics(jnp.asarray(self.transition), jnp.asarray(self.transition_noise), initial)
+
+    @property
+    def offset_or_zero(self) -> Float[Array, " n"]:
+        """The offset d of the outputs."""
+        return jnp.zeros(self.event_shape, self.transition.dtype) if self.offset is None else jnp.asarray(self.offset)
+
+    @property
+    def transition_regression(self) -> Regression:
+        """The regression of h_t on (h_{t−1}, u_t)."""
+        none = jnp.zeros(self.transition.shape[:1], self.transition.dtype)
+        return Regression(_beside(self.transition, self.input_transition), none, jnp.asarray(self.transition_noise))
+
+    @property
+    def observation_regression(self) -> Regression:
+        """The regression of v_t on (h_t, u_t, 1)."""
+        coefficients = _beside(self.observation, self.input_observation)
+        return Regression(coefficients, self.offset_or_zero, jnp.asarray(self.observation_noise))
+
+    def line(self, time: TimeIndex | None, weight: Float[Numeric, " rows"], carry: States | None = None) -> Line:
+        """Return how rows of these weights follow each other, and what their inputs do to the state."""
+        weight = jnp.asarray(weight, self.transition.dtype)
+        rows, absent = weight.shape[0], weight <= 0
+        inputs = self._inputs(time, absent)
+        drive = jnp.zeros((rows, self.transition.shape[0]), weight.dtype)
+        if self.input_transition is not None and inputs is not None:
+            drive = inputs @ jnp.asarray(self.input_transition).T
+        if time is None:
+            start, counted, ahead = jnp.ones(rows, bool), weight, jnp.zeros(rows, bool)
+        else:
+            follows = jnp.arange(rows) > 0
+            start = jnp.asarray(time.starts) | absent | (jnp.roll(absent, 1) & follows)
+            start = start if carry is not None else start | ~follows
+            ahead = jnp.asarray(time.lookahead) & ~absent
+            counted = jnp.where(ahead, 0, weight)
+        before = None if carry is None else States(*(jnp.asarray(part, weight.dtype) for part in carry))
+        return Line(start, counted, ahead, drive, inputs, before)
+
+    def _inputs(self, time: TimeIndex | None, absent: Bool[Array, " rows"]) -> Float[Array, "rows m"] | None:
+        matrix = self.input_observation if self.input_transition is None else self.input_transition
+        if matrix is None:
+            return None
+        if time is None or time.inputs is None:
+            raise ValueError("time has no inputs: the system has a matrix for them, so give one row for each step.")
+        if time.inputs.shape[-1] != matrix.shape[-1]:
+            raise ValueError(f"inputs have {time.inputs.shape[-1]} columns: the system takes {matrix.shape[-1]}.")
+        return jnp.where(absent[:, None], 0, jnp.asarray(time.inputs, matrix.dtype))
+
+    def outputs(self, values: Float[Array, "rows n"], observed: Bool[Array, "rows n"] | None) -> Outputs:
+        """Return outputs of unit noise for rows from which offset and inputs have been taken."""
+        observation, noise = jnp.asarray(self.observation), jnp.asarray(self.observation_noise)
+        return independent_outputs(observation, noise, values, observed)
+
+    def centered_values(
+        self, batch: Batch, line: Line
+    ) -> tuple[Float[Array, "rows n"], Float[Array, "rows n"], Bool[Array, "rows n"] | None]:
+        """Return v − d, what of it is not due to inputs, and what is observed."""
+        away = jnp.asarray(batch.values, self.transition.dtype) - self.offset_or_zero
+        observed = None if batch.observed is None else jnp.asarray(batch.observed)
+        return away, away - self.input_effect(line.inputs), observed
+
+    def input_effect(self, inputs: Float[Array, "rows m"] | None) -> Any:
+        """Return D u."""
+        if self.input_observation is None or inputs is None:
+            return 0.0
+        return inputs @ jnp.asarray(self.input_observation).T
+
+    def visible_mean(self, states: Float[Array, "rows q"], inputs: Any) -> Float[Array, "rows n"]:
+        """Return C h + D u + d."""
+        return states @ jnp.asarray(self.observation).T + self.input_effect(inputs) + self.offset_or_zero
+
+
+def _beside(matrix: Numeric, inputs: Numeric | None) -> Float[Array, "n p"]:
+    return jnp.asarray(matrix) if inputs is None else jnp.concatenate([jnp.asarray(matrix), inputs], axis=1)
