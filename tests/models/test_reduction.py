@@ -6,7 +6,7 @@ import pytest
 
 from kullback.families import Batch, Gaussian, Poisson
 from kullback.geometry import relative_entropy
-from kullback.models import Mixture, agreeing, reduce, spread_out, unite, variational_bound
+from kullback.models import Mixture, average_matching, concatenate_mixtures, reduce, spread_start, variational_bound
 
 
 def gaussians(means, widths=1.0, weights=None):
@@ -20,12 +20,14 @@ def test_the_united_mixture_is_the_average_of_the_densities():
     a, b = gaussians([0.0, 5.0]), gaussians([1.0, 9.0], 2.0)
     x = Batch(np.linspace(-3, 12, 20)[:, None])
     expected = 0.25 * np.exp(a.log_likelihood(x)) + 0.75 * np.exp(b.log_likelihood(x))
-    np.testing.assert_allclose(np.exp(unite([a, b], [0.25, 0.75]).log_likelihood(x)), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        np.exp(concatenate_mixtures([a, b], [0.25, 0.75]).log_likelihood(x)), expected, rtol=1e-12
+    )
 
 
 def test_copies_reduce_to_the_original():
     a = gaussians([0.0, 5.0, 20.0], 1.0, [0.2, 0.3, 0.5])
-    found = reduce(unite([a, a, a], [0.2, 0.3, 0.5]), a.components)
+    found = reduce(concatenate_mixtures([a, a, a], [0.2, 0.3, 0.5]), a.components)
     np.testing.assert_allclose(found.weights, a.weights, rtol=1e-12)
     np.testing.assert_allclose(found.components.mean, a.components.mean, rtol=1e-12)
     np.testing.assert_allclose(found.components.covariance, a.components.covariance, rtol=1e-12)
@@ -35,7 +37,7 @@ def test_copies_reduce_to_the_original():
 def test_a_reduction_keeps_the_moments_and_falls_in_divergence():
     rng = np.random.default_rng(0)
     many = Mixture(rng.dirichlet(np.ones(8)), Gaussian(5 * rng.normal(size=(8, 2)), np.tile(np.eye(2), (8, 1, 1))))
-    start = spread_out(many, 3, np.random.RandomState(0))
+    start = spread_start(many, 3, np.random.RandomState(0))
     found = reduce(many, start)
 
     def total(components):
@@ -57,7 +59,7 @@ def test_what_agrees_is_averaged_and_what_does_not_is_left_out():
     a = gaussians([0.0, 5.0, 20.0])
     b = gaussians([0.2, 5.2, 20.2])
     blurred = gaussians([2.5, 19.0, 20.8], [[[7.0]], [[0.5]], [[0.5]]])
-    found = agreeing([a, b, blurred], [1 / 3] * 3, reference=0)
+    found = average_matching([a, b, blurred], [1 / 3] * 3, reference=0)
     np.testing.assert_allclose(np.sort(np.ravel(found.components.mean))[:2], [0.1, 5.1], atol=1e-9)
 
 

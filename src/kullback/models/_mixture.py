@@ -180,7 +180,7 @@ class Mixture(ClosedFormModel):
         share = jnp.where(total > 0, mass / jnp.where(total > 0, total, 1), self.weights)
         components = self.components.maximize(statistics.components)
         for name in self.tied:
-            components = shared(components, name, share)
+            components = tie_parameter(components, name, share)
         weights = self.weights if self.fixed_weights else share
         return eqx.tree_at(lambda m: (m.weights, m.components), self, (weights, components))
 
@@ -205,7 +205,7 @@ class Mixture(ClosedFormModel):
         cost = np.nan_to_num(np.asarray(distances(reference.components, self.components), np.float64), posinf=1e100)
         _, order = linear_sum_assignment(cost)
         ordered: Self = jax.tree.map(lambda leaf: leaf[order], self)
-        turned = turned_to(ordered.components, reference.components)
+        turned = align_components(ordered.components, reference.components)
         return eqx.tree_at(lambda m: m.components, ordered, turned)
 
 
@@ -221,7 +221,7 @@ def distances(references: Any, components: Any) -> Float[Array, "references comp
 
 
 @jit
-def turned_to(components: Any, references: Any) -> Any:
+def align_components(components: Any, references: Any) -> Any:
     return jax.vmap(lambda b, a: b.aligned_to(a))(components, references)
 
 
@@ -241,7 +241,7 @@ def _responsibilities(
     return jnp.where(jnp.isfinite(total)[:, None], share, otherwise), total
 
 
-def shared(components: Any, name: str, share: Float[Array, " k"]) -> Any:
+def tie_parameter(components: Any, name: str, share: Float[Array, " k"]) -> Any:
     """Give all components the average of a parameter, by mass."""
     value = getattr(components, name)
     mean = jnp.tensordot(share, value, axes=1)

@@ -14,12 +14,12 @@ from kullback.models._mixture import Mixture
 from kullback.runtime import jit
 
 
-def unite(mixtures: Sequence[Mixture], weights: Any) -> Mixture:
+def concatenate_mixtures(mixtures: Sequence[Mixture], weights: Any) -> Mixture:
     """Return the mixture Σ α_m p_m with the components of all: exactly the average of the distributions.
 
     >>> from kullback.families import Poisson
     >>> a, b = (Mixture(weights=[0.5, 0.5], components=Poisson(rate=[1.0, rate])) for rate in (9.0, 11.0))
-    >>> unite([a, b], [0.5, 0.5]).weights.tolist()
+    >>> concatenate_mixtures([a, b], [0.5, 0.5]).weights.tolist()
     [0.25, 0.25, 0.25, 0.25]
     """
     first = mixtures[0]
@@ -72,7 +72,7 @@ def _centers(components: Any, shares: Array, assignment: Array, goals: Any) -> t
     return goals.maximize(merged), merged.mass
 
 
-def spread_out(mixture: Mixture, few: int, random: np.random.RandomState) -> Any:
+def spread_start(mixture: Mixture, few: int, random: np.random.RandomState) -> Any:
     """Choose components to begin a reduction with: each far from those before it, as k-means++ chooses points."""
     shares = np.asarray(mixture.weights, dtype=np.float64)
     table = np.asarray(divergences(mixture.components, mixture.components), dtype=np.float64)
@@ -86,14 +86,14 @@ def spread_out(mixture: Mixture, few: int, random: np.random.RandomState) -> Any
     return jax.tree.map(lambda leaf: np.asarray(leaf)[chosen], mixture.components)
 
 
-def agreeing(mixtures: Sequence[Mixture], weights: Any, reference: int, near: float = 0.5) -> Mixture:
+def average_matching(mixtures: Sequence[Mixture], weights: Any, reference: int, near: float = 0.5) -> Mixture:
     """Return one of the mixtures, each component averaged with those of the others that are near to it.
 
     Near means less than `near` nats in both directions together. What no component of the reference is near to, a
     component that is spread over two of its own for instance, is left out.
     """
     goals, alpha = mixtures[reference].components, np.asarray(weights, dtype=np.float64)
-    united = unite(mixtures, alpha)
+    united = concatenate_mixtures(mixtures, alpha)
     table = np.asarray(divergences(united.components, goals) + divergences(goals, united.components).T)
     label = np.argmin(table, axis=1)
     is_near = table[np.arange(len(label)), label] < near

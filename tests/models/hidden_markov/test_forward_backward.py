@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from contracts.quick import quick
-from kullback.models.hidden_markov._forward_backward import Chain, Observed, filtered, smoothed
+from kullback.models.hidden_markov._chain import Chain, Observed
+from kullback.models.hidden_markov._forward_backward import filter_states, smooth_states
 
 K, T = 3, 6
 PATHS = np.array(list(itertools.product(range(K), repeat=T)))
@@ -16,8 +17,8 @@ INITIAL, TRANSITIONS = RNG.dirichlet(np.ones(K)), RNG.dirichlet(np.ones(K), K)
 LEFT_TO_RIGHT = np.array([[0.5, 0.5, 0.0], [0.0, 0.7, 0.3], [0.0, 0.0, 1.0]])
 SCORES = RNG.normal(size=(T, K))
 
-forward = quick(filtered)
-both = quick(smoothed)
+forward = quick(filter_states)
+both = quick(smooth_states)
 
 
 def given(scores, first=(True, *(False,) * (T - 1)), before=INITIAL):

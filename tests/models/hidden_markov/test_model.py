@@ -14,7 +14,7 @@ from kullback.families import Batch, Categorical, DiagonalGaussian, Extent, Gaus
 from kullback.geometry import relative_entropy
 from kullback.learning import combine, em_step, online_em_step
 from kullback.models import HiddenMarkovModel
-from kullback.models.hidden_markov._forward_backward import by_logarithms
+from kullback.models.hidden_markov._log_forward_backward import smooth_states as smooth_in_logarithms
 
 K, T = 3, 6
 PATHS = np.array(list(itertools.product(range(K), repeat=T)))
@@ -208,7 +208,7 @@ def test_long_batches_are_swept_block_by_block():
     model = eqx.tree_at(lambda m: m.emissions.probabilities, model, model.emissions.probabilities * [1, 1, 1, 0.0])
     steps = TimeIndex((place % 700 == 650) | (place > 4900), (place > 4800) & (place <= 4900))
     values, weight = rng.integers(0, 3, rows), np.where(place <= 4900, 2.0, 0.0)
-    both = quick(lambda m, b, c: (m.expected_statistics(b, c), m._at_once(b, c, by_logarithms)))
+    both = quick(lambda m, b, c: (m.expected_statistics(b, c), m._at_once(b, c, smooth_in_logarithms)))
     for value in (0, 3):
         values[3000] = value
         quickly, surely = both(model, Batch(values, weight, time=steps), np.array([0.2, 0.5, 0.3]))

@@ -10,7 +10,7 @@ from statsmodels.tsa.statespace.kalman_smoother import KalmanSmoother
 from contracts.quick import quick
 from kullback.families import Batch, TimeIndex
 from kullback.models import States
-from kullback.models.linear._kalman import Dynamics, predicted, updated
+from kullback.models.linear._kalman import Dynamics, predict_state, update_state
 from models.linear.dense_sequences import random_system
 
 #: The first is longer than twice the tables, so that its covariances settle in both directions.
@@ -122,7 +122,7 @@ def test_covariances_stay_positive_definite_for_a_million_steps():
         def step(t, known):
             state, skew, least = known
             seen = jnp.where(t % 7 == 3, 0, design)
-            now, _ = updated(predicted(dynamics, state, jnp.zeros(2)), seen, jnp.zeros(2))
+            now, _ = update_state(predict_state(dynamics, state, jnp.zeros(2)), seen, jnp.zeros(2))
             p = now.covariance
             determinant = p[0, 0] * p[1, 1] - p[0, 1] * p[1, 0]
             smallest = jnp.minimum(jnp.minimum(p[0, 0], p[1, 1]), determinant / (p[0, 0] * p[1, 1]))

@@ -5,8 +5,8 @@ from typing import Any, Self
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.models.factors._model import FactorModel, checked_parameters
-from kullback.models.factors._principal import check_moments, floored, namespace, principal
+from kullback.models.factors._model import FactorModel, check_parameters
+from kullback.models.factors._principal import check_moments, floor_noise, namespace, principal_loadings
 from kullback.numerics import Numeric, as_parameter
 
 
@@ -26,7 +26,7 @@ class FactorAnalysis(FactorModel):
     noise: Float[Numeric, "*batch n"]
 
     def __init__(self, mean: Any, loadings: Any, noise: Any):
-        self.mean, self.loadings, self.noise = checked_parameters(mean, loadings, noise, per_column=True)
+        self.mean, self.loadings, self.noise = check_parameters(mean, loadings, noise, per_column=True)
 
     @property
     def noises(self) -> Float[Array, "*batch n"]:
@@ -34,7 +34,7 @@ class FactorAnalysis(FactorModel):
         return jnp.asarray(self.noise)
 
     def _nearest_noise(self, rest: Float[Array, "*batch n"], variance: Float[Array, "*batch n"]) -> Array:
-        return floored(rest, variance)
+        return floor_noise(rest, variance)
 
     @classmethod
     def from_moments(cls, mean: Any, covariance: Any, q: int) -> Self:
@@ -48,6 +48,6 @@ class FactorAnalysis(FactorModel):
         variance = xp.diagonal(covariance, axis1=-2, axis2=-1)
         deviation = xp.sqrt(xp.where(variance > 0, variance, 1))
         correlation = covariance / (deviation[..., :, None] * deviation[..., None, :])
-        loadings = principal(correlation, q)[0] * deviation[..., None]
+        loadings = principal_loadings(correlation, q)[0] * deviation[..., None]
         rest = variance - xp.sum(xp.square(loadings), axis=-1)
-        return cls(mean, loadings, floored(xp.maximum(rest, 1e-3 * variance), variance))
+        return cls(mean, loadings, floor_noise(xp.maximum(rest, 1e-3 * variance), variance))

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from kullback.core import Batch, CenteredStatistics, ClosedFormModel, Extent, by_blocks, expand, row_weight
-from kullback.models.factors._principal import falling
+from kullback.models.factors._principal import order_loadings
 from kullback.models.factors._rows import Factors, Member, Square, draw_missing, infer, moments
 from kullback.numerics import (
     LOG_TWO_PI,
@@ -209,10 +209,10 @@ class FactorModel(ClosedFormModel):
 
     def principal_axes(self) -> Self:
         """Return the same distribution with loadings that are orthogonal, of falling length, largest entry positive."""
-        return eqx.tree_at(lambda m: m.loadings, self, falling(self.loadings))
+        return eqx.tree_at(lambda m: m.loadings, self, order_loadings(self.loadings))
 
 
-def checked_parameters(mean: Any, loadings: Any, noise: Any, per_column: bool) -> tuple[Numeric, Numeric, Numeric]:
+def check_parameters(mean: Any, loadings: Any, noise: Any, per_column: bool) -> tuple[Numeric, Numeric, Numeric]:
     """Return mean, loadings and noise with one batch of leading axes, or say which of them is wrong."""
     mean, loadings, noise = as_parameter(mean), as_parameter(loadings), as_parameter(noise)
     check_ndim("mean", mean, 1, "at least one axis, the last for the columns")

@@ -14,24 +14,24 @@ def namespace(*values: Any) -> Any:
     return jnp if any(isinstance(value, jax.Array) for value in values) else np
 
 
-def signed(columns: Numeric) -> Any:
+def fix_signs(columns: Numeric) -> Any:
     """Turn each column so that its entry of largest size is positive."""
     xp = namespace(columns)
     place = xp.argmax(xp.abs(columns), axis=-2, keepdims=True)
     return xp.where(xp.take_along_axis(columns, place, axis=-2) < 0, -columns, columns)
 
 
-def falling(loadings: Numeric) -> Any:
+def order_loadings(loadings: Numeric) -> Any:
     """Return W R with R orthogonal, so that the columns are orthogonal and of falling length."""
     xp = namespace(loadings)
     n, q = loadings.shape[-2:]
     axes, lengths, _ = xp.linalg.svd(loadings, full_matrices=False)
     columns = axes * lengths[..., None, :]
     nothing = xp.zeros((*loadings.shape[:-1], q - min(n, q)), loadings.dtype)
-    return signed(xp.concatenate([columns, nothing], axis=-1))
+    return fix_signs(xp.concatenate([columns, nothing], axis=-1))
 
 
-def floored(noise: Any, variance: Any) -> Any:
+def floor_noise(noise: Any, variance: Any) -> Any:
     """Return the noise, or the least that still has digits: ε^(2/3) of the variance it is a part of.
 
     A column that the factors explain altogether would have none, and a density that is infinite.
@@ -41,14 +41,14 @@ def floored(noise: Any, variance: Any) -> Any:
     return xp.maximum(noise, xp.maximum(variance * float(info.eps) ** (2 / 3), float(info.tiny) ** 0.5))
 
 
-def principal(covariance: Numeric, q: int) -> tuple[Any, Any]:
+def principal_loadings(covariance: Numeric, q: int) -> tuple[Any, Any]:
     """Return W = U_q(Λ_q − σ²)^½ and σ² = mean of the eigenvalues that are left (Tipping & Bishop 1999)."""
     xp = namespace(covariance)
     values, vectors = xp.linalg.eigh(covariance)
     values = xp.maximum(values[..., ::-1], 0)
-    noise = floored(xp.mean(values[..., q:], axis=-1), values[..., 0])
+    noise = floor_noise(xp.mean(values[..., q:], axis=-1), values[..., 0])
     lengths = xp.sqrt(xp.maximum(values[..., :q] - noise[..., None], 0))
-    return signed(vectors[..., ::-1][..., :q]) * lengths[..., None, :], noise
+    return fix_signs(vectors[..., ::-1][..., :q]) * lengths[..., None, :], noise
 
 
 def check_moments(mean: Numeric, covariance: Numeric, q: int) -> None:

@@ -5,8 +5,8 @@ from typing import Any, Self
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.models.factors._model import FactorModel, checked_parameters
-from kullback.models.factors._principal import check_moments, floored, principal
+from kullback.models.factors._model import FactorModel, check_parameters
+from kullback.models.factors._principal import check_moments, floor_noise, principal_loadings
 from kullback.numerics import Numeric, as_parameter
 
 
@@ -25,7 +25,7 @@ class ProbabilisticPCA(FactorModel):
     noise: Float[Numeric, "*batch"]
 
     def __init__(self, mean: Any, loadings: Any, noise: Any):
-        self.mean, self.loadings, self.noise = checked_parameters(mean, loadings, noise, per_column=False)
+        self.mean, self.loadings, self.noise = check_parameters(mean, loadings, noise, per_column=False)
 
     @property
     def noises(self) -> Float[Array, "*batch n"]:
@@ -33,7 +33,7 @@ class ProbabilisticPCA(FactorModel):
         return jnp.broadcast_to(jnp.asarray(self.noise)[..., None], self.mean.shape)
 
     def _nearest_noise(self, rest: Float[Array, "*batch n"], variance: Float[Array, "*batch n"]) -> Array:
-        return floored(jnp.mean(rest, axis=-1), jnp.mean(variance, axis=-1))
+        return floor_noise(jnp.mean(rest, axis=-1), jnp.mean(variance, axis=-1))
 
     @classmethod
     def from_moments(cls, mean: Any, covariance: Any, q: int) -> Self:
@@ -43,4 +43,4 @@ class ProbabilisticPCA(FactorModel):
         """
         mean, covariance = as_parameter(mean), as_parameter(covariance)
         check_moments(mean, covariance, q)
-        return cls(mean, *principal(covariance, q))
+        return cls(mean, *principal_loadings(covariance, q))

@@ -118,32 +118,34 @@ def moments(
     q = seen.mean.shape[-1]
     cross, variance = (joint * share[:, None]).T @ joint[:, :q], share @ jnp.square(joint)
     if observed is None:
-        inside = _inside(member, seen.covariance, point_variance)
+        inside = _spread_of_row(member, seen.covariance, point_variance)
     else:
-        inside = _inside_missing(member, seen.covariance, point_variance, share, observed)
+        inside = _spread_of_rows(member, seen.covariance, point_variance, share, observed)
     total = jnp.sum(jnp.where(weight > 0, weight * seen.log_likelihood, 0))
     spread = jnp.concatenate([cross, variance[:, None]], axis=-1) + inside
     mean = jnp.concatenate([center[:q], member.mean + center[q:]])
     return Moments(mass, total, mean, spread)
 
 
-def _stacked(h: Float[Array, "q q"], v_h: Float[Array, "n q"], v: Float[Array, " n"]) -> Float[Array, "d q1"]:
+def _stack_spread(h: Float[Array, "q q"], v_h: Float[Array, "n q"], v: Float[Array, " n"]) -> Float[Array, "d q1"]:
     """Return the spread with these covariances of h, of v with h, and variances of v."""
     cross, variance = jnp.concatenate([h, v_h]), jnp.concatenate([jnp.diagonal(h), v])
     return jnp.concatenate([cross, variance[:, None]], axis=-1)
 
 
-def _inside(member: Member, covariance: Float[Array, "q q"], point_variance: Float[Array, ""]) -> Float[Array, "d q1"]:
+def _spread_of_row(
+    member: Member, covariance: Float[Array, "q q"], point_variance: Float[Array, ""]
+) -> Float[Array, "d q1"]:
     """Return the spread inside of a row: h moves with M⁻¹, and with v itself through the gain M⁻¹WᵀΨ⁻¹."""
     gain = covariance @ (member.loadings / member.noise[:, None]).T
-    return _stacked(
+    return _stack_spread(
         covariance + point_variance * gain @ gain.T,
         point_variance * gain.T,
         jnp.full_like(member.mean, 1) * point_variance,
     )
 
 
-def _inside_missing(
+def _spread_of_rows(
     member: Member,
     covariance: Float[Array, "rows q q"],
     point_variance: Float[Array, ""],
@@ -162,7 +164,7 @@ def _inside_missing(
     variance = (
         jnp.sum(where_absent * w, axis=-1) + noise * jnp.sum(absent, axis=0) + point_variance * jnp.sum(there, axis=0)
     )
-    return _stacked(jnp.tensordot(share, h, axes=1), where_absent + point_variance * where_there, variance)
+    return _stack_spread(jnp.tensordot(share, h, axes=1), where_absent + point_variance * where_there, variance)
 
 
 def draw_missing(

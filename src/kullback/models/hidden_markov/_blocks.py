@@ -12,7 +12,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from kullback.core import Batch, block_rows
-from kullback.models.hidden_markov._forward_backward import Chain, Messages, backward, forward, from_peak, joined, least
+from kullback.models.hidden_markov._chain import Chain
+from kullback.models.hidden_markov._forward_backward import (
+    Messages,
+    backward,
+    combine_messages,
+    forward,
+    relative_likelihoods,
+    smallest_reliable,
+)
 from kullback.models.hidden_markov._timeline import Timeline
 
 Merged = TypeVar("Merged")
@@ -23,42 +31,42 @@ def without_time(batch: Batch) -> Batch:
     return eqx.tree_at(lambda b: b.time, batch, None, is_leaf=lambda leaf: leaf is None)
 
 
-def each_row(function: Callable[..., Array], batch: Batch, *beside: Array) -> Array:
-    """Return what the function says of each row. It is given a block, its number, and the rows of arrays beside."""
+def map_rows(function: Callable[..., Array], batch: Batch, *beside: Array) -> Array:
+    """Apply a function to all rows, block by block. It is given a block, its number, and the rows of arrays beside."""
     total, block = batch.values.shape[0], block_rows(batch)
     if total <= block:
         return function(batch, jnp.asarray(0), *beside)
 
-    def said(index: Any) -> tuple[Any, Array]:
+    def block_of(index: Any) -> tuple[Any, Array]:
         # the last block begins early enough to be full
         start = jnp.minimum(index * block, total - block)
         return start, function(batch.rows(start, block), index, *_cut(beside, start, block))
 
     def one(index: Array, found: Array) -> Array:
-        start, rows = said(index)
+        start, rows = block_of(index)
         return jax.lax.dynamic_update_slice_in_dim(found, rows, start, 0)
 
-    shape = jax.eval_shape(lambda: said(0)[1])
+    shape = jax.eval_shape(lambda: block_of(0)[1])
     return jax.lax.fori_loop(0, -(-total // block), one, jnp.zeros((total, *shape.shape[1:]), shape.dtype))
 
 
-def swept(
+def forward_backward_blocks(
     chain: Chain,
     before: Float[Array, " k"],
     batch: Batch,
     line: Timeline,
     scores: Callable[[Batch, Timeline], Array],
-    gathered: Callable[[Batch, Timeline, Array, Array, Array], Merged],
+    statistics: Callable[[Batch, Timeline, Array, Array, Array], Merged],
 ) -> tuple[Merged, Float[Array, " k"], Array]:
     """Sweep forward and then backward over the blocks of a batch without time.
 
-    `gathered` is given a block, its timeline, its
-    weighted posterior, its evidence and its expected transitions. Returns what it has gathered of all, the filtered
-    states of the last row that counts, and whether numbers were too far apart for that.
+    `statistics` is given a block, its timeline, its weighted posterior, its evidence and its expected transitions.
+    Returns the statistics of all blocks, the filtered states of the last row that counts, and whether numbers were near
+    enough to each other for that.
     """
     total, block = batch.values.shape[0], block_rows(batch)
     count = -(-total // block)
-    batch, line = _lengthened(batch, line, count * block - total)
+    batch, line = _pad_rows(batch, line, count * block - total)
     seen = jnp.asarray(batch.weight) > 0
     used = (jnp.max(jnp.where(seen, jnp.arange(count * block), -1)) + block) // block
 
@@ -68,7 +76,7 @@ def swept(
     def ahead(index: Array, carry: tuple[Array, _Kept]) -> tuple[Array, _Kept]:
         alpha, kept = carry
         rows, here = at(index)
-        b, peak = from_peak(scores(rows, here))
+        b, peak = relative_likelihoods(scores(rows, here))
         incoming, alpha = forward(chain, b, here.starts, alpha)
         found = (b, peak, incoming)
         placed = (
@@ -84,9 +92,10 @@ def swept(
         rows, here = at(index)
         b, peak, incoming = _cut(kept, index * block, block)
         future, beta = backward(chain, b, here.starts, beta)
-        found = joined(chain, Messages(b, here.starts, here.counted, incoming, future))
+        found = combine_messages(chain, Messages(b, here.starts, here.counted, incoming, future))
         evidence = jnp.log(found.total) + peak
-        return beta, jnp.all(found.both > least(b)), gathered(rows, here, found.share, evidence, found.transitions)
+        sound = jnp.all(found.both > smallest_reliable(b))
+        return beta, sound, statistics(rows, here, found.share, evidence, found.transitions)
 
     def further(index: Array, carry: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
         beta, sound, merged = carry
@@ -112,7 +121,7 @@ def _cut(parts: tuple[Array, ...], start: Any, rows: int) -> tuple[Array, ...]:
     return tuple(jax.lax.dynamic_slice_in_dim(part, start, rows) for part in parts)
 
 
-def _lengthened(batch: Batch, line: Timeline, more: int) -> tuple[Batch, Timeline]:
+def _pad_rows(batch: Batch, line: Timeline, more: int) -> tuple[Batch, Timeline]:
     """Add rows without weight at the end."""
     if more == 0:
         return batch, line

@@ -21,46 +21,16 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from kullback.models.hidden_markov import _log_forward_backward as logarithms
+from kullback.models.hidden_markov._chain import Chain, Filtered, Observed, Smoothed
 
 
-class Chain(NamedTuple):
-    """π and A: how sequences begin, and where each state leads. Rows of A may sum to less than 1."""
-
-    initial: Float[Array, " k"]
-    transitions: Float[Array, "k k"]
-
-
-class Observed(NamedTuple):
-    """Scores log p(v_t | h), where sequences begin, and the state before the first row if that one continues."""
-
-    scores: Float[Array, "rows k"]
-    starts: Bool[Array, " rows"]
-    before: Float[Array, " k"]
-
-
-class Filtered(NamedTuple):
-    """p(h_t | v_1 … v_t) and log p(v_t | v_1 … v_{t−1}) for each row."""
-
-    states: Float[Array, "rows k"]
-    evidence: Float[Array, " rows"]
-
-
-class Smoothed(NamedTuple):
-    """p(h_t | all of the sequence) times the weight of the row, and what else is asked for of both directions."""
-
-    share: Float[Array, "rows k"]
-    evidence: Float[Array, " rows"]  # log p(v_t | v_1 … v_{t−1})
-    transitions: Float[Array, "k k"]  # expected, each with the weight of the row it leads to
-    states: Float[Array, " k"]  # p(h_t | v_1 … v_t) of one row
-
-
-def filtered(chain: Chain, observed: Observed) -> Filtered:
+def filter_states(chain: Chain, observed: Observed) -> Filtered:
     """Run forward. Where A has zeros a path can be lost for good: then the future is asked whether one was missed."""
-    b, peak = from_peak(observed.scores)
+    b, peak = relative_likelihoods(observed.scores)
     incoming, last = forward(chain, b, observed.starts, observed.before)
     past = _past(chain, incoming, observed.starts)
     total = jnp.einsum("tk,tk->t", past, b)
-    tiny = least(b)
+    tiny = smallest_reliable(b)
 
     def heard() -> Array:
         future, _ = backward(chain, b, observed.starts, jnp.ones_like(last))
@@ -70,32 +40,27 @@ def filtered(chain: Chain, observed: Observed) -> Filtered:
     return jax.lax.cond(
         agrees,
         lambda: Filtered(jnp.concatenate([incoming[1:], last[None]]), jnp.log(total) + peak),
-        lambda: Filtered(*logarithms.filtered(chain, observed)),
+        lambda: logarithms.filter_states(chain, observed),
     )
 
 
-def smoothed(chain: Chain, observed: Observed, weight: Float[Array, " rows"], row: Int[Array, ""]) -> Smoothed:
+def smooth_states(chain: Chain, observed: Observed, weight: Float[Array, " rows"], row: Int[Array, ""]) -> Smoothed:
     """Run forward and backward; `row` is the one whose filtered states are asked for."""
-    b, peak = from_peak(observed.scores)
+    b, peak = relative_likelihoods(observed.scores)
     incoming, last = forward(chain, b, observed.starts, observed.before)
     future, _ = backward(chain, b, observed.starts, jnp.ones_like(observed.before))
-    found = joined(chain, Messages(b, observed.starts, weight, incoming, future))
+    found = combine_messages(chain, Messages(b, observed.starts, weight, incoming, future))
     after = jnp.minimum(row + 1, weight.shape[0] - 1)
     return jax.lax.cond(
-        jnp.all(found.both > least(b)),
+        jnp.all(found.both > smallest_reliable(b)),
         lambda: Smoothed(
             found.share,
             jnp.log(found.total) + peak,
             found.transitions,
             jnp.where(after == row + 1, incoming[after], last),
         ),
-        lambda: by_logarithms(chain, observed, weight, row),
+        lambda: logarithms.smooth_states(chain, observed, weight, row),
     )
-
-
-def by_logarithms(chain: Chain, observed: Observed, weight: Float[Array, " rows"], row: Int[Array, ""]) -> Smoothed:
-    """Return the same, however unlikely the data is."""
-    return Smoothed(*logarithms.smoothed(chain, observed, weight, row))
 
 
 # --- the steps of it -----------------------------------------------------------------------------------------
@@ -120,7 +85,7 @@ class Joined(NamedTuple):
     transitions: Float[Array, "k k"]
 
 
-def joined(chain: Chain, here: Messages) -> Joined:
+def combine_messages(chain: Chain, here: Messages) -> Joined:
     """Put what comes from the past and from the future together."""
     past = _past(chain, here.incoming, here.starts)
     ones = jnp.ones_like(chain.initial)  # a product with it, for the compiler would take a sum again at every entry
@@ -130,7 +95,7 @@ def joined(chain: Chain, here: Messages) -> Joined:
     return Joined(past * future, (past * here.b) @ ones, both, chain.transitions * counts)
 
 
-def from_peak(scores: Float[Array, "rows k"]) -> tuple[Float[Array, "rows k"], Float[Array, " rows"]]:
+def relative_likelihoods(scores: Float[Array, "rows k"]) -> tuple[Float[Array, "rows k"], Float[Array, " rows"]]:
     """Return exp(score − peak) and the peak. A row that no state explains says nothing of them: it is all 1."""
     peak = jnp.max(scores, axis=-1)
     most = float(np.finfo(scores.dtype).max) / 4
@@ -139,7 +104,7 @@ def from_peak(scores: Float[Array, "rows k"]) -> tuple[Float[Array, "rows k"], F
     return jnp.exp(jnp.clip(scores, -most, most) - shift[:, None]), peak
 
 
-def least(like: Array) -> float:
+def smallest_reliable(like: Array) -> float:
     """Return what is next to 0: from there on lost paths might count."""
     return float(np.finfo(like.dtype).tiny) ** 0.5
 

@@ -4,23 +4,21 @@ A row that cannot be, given the rows before it, has a likelihood of 0. It says n
 chain predicts. A row that no state leads to begins anew.
 """
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax.nn import logsumexp
 from jaxtyping import Array, Bool, Float, Int
 
+from kullback.models.hidden_markov._chain import Chain, Filtered, Observed, Smoothed
 
-def filtered(chain: Any, observed: Any) -> tuple[Float[Array, "rows k"], Float[Array, " rows"]]:
+
+def filter_states(chain: Chain, observed: Observed) -> Filtered:
     """Return p(h_t | v_1 … v_t) and log p(v_t | v_1 … v_{t−1}) for each row."""
     _, alpha, evidence, _ = _forward(chain, observed)
-    return jnp.exp(alpha), evidence
+    return Filtered(jnp.exp(alpha), evidence)
 
 
-def smoothed(
-    chain: Any, observed: Any, weight: Float[Array, " rows"], row: Int[Array, ""]
-) -> tuple[Float[Array, "rows k"], Float[Array, " rows"], Float[Array, "k k"], Float[Array, " k"]]:
+def smooth_states(chain: Chain, observed: Observed, weight: Float[Array, " rows"], row: Int[Array, ""]) -> Smoothed:
     """Return the weighted posterior, the evidence, the expected transitions and the filtered states of one row."""
     past, alpha, evidence, begins = _forward(chain, observed)
     before = jnp.concatenate([jnp.log(observed.before)[None], alpha[:-1]])
@@ -41,11 +39,11 @@ def smoothed(
     start = (jnp.zeros_like(observed.before), jnp.zeros_like(chain.transitions))
     rows = (observed.scores, jnp.isfinite(evidence), begins, past, before, weight)
     (_, counts), share = jax.lax.scan(step, start, rows, reverse=True)
-    return share, evidence, counts, jnp.exp(alpha[row])
+    return Smoothed(share, evidence, counts, jnp.exp(alpha[row]))
 
 
 def _forward(
-    chain: Any, observed: Any
+    chain: Chain, observed: Observed
 ) -> tuple[Float[Array, "rows k"], Float[Array, "rows k"], Float[Array, " rows"], Bool[Array, " rows"]]:
     """Return logarithms: of what the past says, of the filtered states, of the evidence; and which rows begin."""
     kernel, initial = jnp.log(chain.transitions), jnp.log(chain.initial)

@@ -14,7 +14,7 @@ _FEW = 6
 _LEAST = 1e-10
 
 
-def matching(emissions: Matrix, reference: tuple[Matrix, Matrix], other: tuple[Matrix, Matrix]) -> NDArray[np.intp]:
+def match_states(emissions: Matrix, reference: tuple[Matrix, Matrix], other: tuple[Matrix, Matrix]) -> NDArray[np.intp]:
     """Return the order of the other's states that is nearest to the reference.
 
     The cost of an order σ is Σ_k u_k·[J(k, σ(k)) + J(a_k, ã_σ(k)σ)] with J the divergence in both directions of the

@@ -11,13 +11,15 @@ from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Int, Num
 
 from kullback.core import Batch, ClosedFormModel, Extent, TimeIndex, block_rows, by_blocks
-from kullback.models._mixture import distances, shared, turned_to
-from kullback.models.hidden_markov._blocks import each_row, swept, without_time
-from kullback.models.hidden_markov._forward_backward import Chain, Observed, Smoothed, by_logarithms, filtered, smoothed
-from kullback.models.hidden_markov._matching import as_matrices, matching
-from kullback.models.hidden_markov._paths import drawn, drawn_given, most_probable
+from kullback.models._mixture import align_components, distances, tie_parameter
+from kullback.models.hidden_markov import _log_forward_backward as logarithms
+from kullback.models.hidden_markov._blocks import forward_backward_blocks, map_rows, without_time
+from kullback.models.hidden_markov._chain import Chain, Observed, Smoothed
+from kullback.models.hidden_markov._forward_backward import filter_states, smooth_states
+from kullback.models.hidden_markov._matching import as_matrices, match_states
+from kullback.models.hidden_markov._paths import draw_path, draw_path_given, most_probable_path
 from kullback.models.hidden_markov._statistics import HiddenMarkovStatistics, shares, with_end
-from kullback.models.hidden_markov._timeline import Timeline, begins, timeline
+from kullback.models.hidden_markov._timeline import Timeline, sequence_starts, timeline
 from kullback.models.hidden_markov._usage import stationary, usage, usage_until_the_end
 from kullback.numerics import Numeric, as_parameter, check_probabilities, is_concrete
 from kullback.runtime import jit
@@ -110,34 +112,34 @@ class HiddenMarkovModel(ClosedFormModel):
         """Return what the rows say, and how they belong to sequences."""
         before = self._before(carry)
         line = timeline(batch, carry is None, before)
-        scores = each_row(
+        scores = map_rows(
             lambda rows, _, *part: self._scores(rows, Timeline(*part), ending), without_time(batch), *line
         )
         return Observed(scores, line.starts, before), line
 
     def log_likelihood(self, batch: Batch, carry: Any = None) -> Float[Array, " rows"]:
         """Return log p(v_t | v_1 … v_{t−1}) for each row; over a sequence they add up to its log-likelihood."""
-        return filtered(self._chain, self._observed(batch, carry)[0]).evidence
+        return filter_states(self._chain, self._observed(batch, carry)[0]).evidence
 
     def posterior(self, batch: Batch, key: Any = None, carry: Any = None) -> Float[Array, "rows k"]:
         """Return p(h_t | v_1 … v_T) for each row. A row that no state can explain says nothing of the states."""
         observed, _ = self._observed(batch, carry)
-        return smoothed(self._chain, observed, jnp.ones_like(observed.scores[:, 0]), jnp.asarray(0)).share
+        return smooth_states(self._chain, observed, jnp.ones_like(observed.scores[:, 0]), jnp.asarray(0)).share
 
     def filter(self, batch: Batch, carry: Any = None) -> tuple[Float[Array, "rows k"], Float[Array, " k"]]:
         """Return p(h_t | v_1 … v_t) for each row, and what the next batch carries on: batches may have one row."""
         observed, line = self._observed(batch, carry, ending=False)
-        states = filtered(self._chain, observed).states
+        states = filter_states(self._chain, observed).states
         return states, jnp.where(line.last >= 0, states[line.last], observed.before)
 
     def viterbi(self, batch: Batch) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
         """Return the most probable path of states, and what each row adds to its log joint probability."""
-        return most_probable(self._chain, self._observed(batch, None)[0])
+        return most_probable_path(self._chain, self._observed(batch, None)[0])
 
     def sample_path(self, batch: Batch, key: Array) -> Int[Array, " rows"]:
         """Draw paths of states given the data, last row first."""
         observed, _ = self._observed(batch, None)
-        return drawn_given(self._chain, filtered(self._chain, observed).states, observed.starts, key)
+        return draw_path_given(self._chain, filter_states(self._chain, observed).states, observed.starts, key)
 
     def energy(self, v: Any, h: Any = None, inputs: None = None) -> Float[Array, "..."]:
         """Return −log p(h, v) for sequences v with paths h, whose last axis is time; without h, −log p(v)."""
@@ -157,21 +159,25 @@ class HiddenMarkovModel(ClosedFormModel):
     def expected_statistics(self, batch: Batch, carry: Any = None) -> tuple[HiddenMarkovStatistics, Float[Array, " k"]]:
         """Return expected counts and the emissions' statistics, and the filtered state of the last row that counts."""
         if batch.values.shape[0] <= block_rows(batch):
-            return self._at_once(batch, carry, smoothed)
+            return self._at_once(batch, carry, smooth_states)
         before = self._before(carry)
         line = timeline(batch, carry is None, before)
-        found, states, sound = swept(self._chain, before, without_time(batch), line, self._scores, self._gathered)
-        return jax.lax.cond(sound, lambda: (found, states), lambda: self._at_once(batch, carry, by_logarithms))
+        found, states, sound = forward_backward_blocks(
+            self._chain, before, without_time(batch), line, self._scores, self._block_statistics
+        )
+        return jax.lax.cond(
+            sound, lambda: (found, states), lambda: self._at_once(batch, carry, logarithms.smooth_states)
+        )
 
     def _at_once(
         self, batch: Batch, carry: Any, smooth: Callable[..., Smoothed]
     ) -> tuple[HiddenMarkovStatistics, Float[Array, " k"]]:
         observed, line = self._observed(batch, carry)
         found = smooth(self._chain, observed, line.counted, jnp.maximum(line.last, 0))
-        gathered = self._gathered(without_time(batch), line, found.share, found.evidence, found.transitions)
+        gathered = self._block_statistics(without_time(batch), line, found.share, found.evidence, found.transitions)
         return gathered, jnp.where(line.last >= 0, found.states, observed.before)
 
-    def _gathered(
+    def _block_statistics(
         self,
         rows: Batch,
         line: Timeline,
@@ -186,10 +192,10 @@ class HiddenMarkovModel(ClosedFormModel):
             line.starts.astype(share.dtype) @ share,
             transitions,
             None if self.ending is None else line.ends.astype(share.dtype) @ share,
-            by_blocks(self._emitted, rows.weighted(share)),
+            by_blocks(self._emission_statistics, rows.weighted(share)),
         )
 
-    def _emitted(self, batch: Batch) -> Any:
+    def _emission_statistics(self, batch: Batch) -> Any:
         inner, _ = self.emissions.expected_statistics(batch)
         # the emissions' own log-likelihoods are not asked for: the compiler leaves them out
         return eqx.tree_at(lambda s: s.log_likelihood, inner, jnp.zeros_like(inner.mass))
@@ -218,7 +224,7 @@ class HiddenMarkovModel(ClosedFormModel):
 
     def sample_states(self, key: Array, length: int) -> Int[Array, " steps"]:
         """Draw the states of one sequence; after its end, if there is one, stands K."""
-        return drawn(self._chain, key, length)
+        return draw_path(self._chain, key, length)
 
     def sample_sequence(self, key: Array, length: int) -> tuple[Int[Array, " steps"], Num[Array, "steps ..."]]:
         """Draw the states and the values of one sequence. With an `ending` it is cut where it ends.
@@ -230,11 +236,11 @@ class HiddenMarkovModel(ClosedFormModel):
         if self.ending is not None:
             h = h[: int(jnp.sum(h < self.initial.shape[0]))]
 
-        def emitted(rows: Batch, block: Array) -> Array:
+        def emit(rows: Batch, block: Array) -> Array:
             own = self.emissions.sample(jax.random.fold_in(second, block), rows.values.shape[:1])
             return own[jnp.arange(own.shape[0]), rows.values]
 
-        return h, each_row(emitted, Batch(h))
+        return h, map_rows(emit, Batch(h))
 
     def predict(self, distribution: Any, steps: int) -> Float[Array, "steps k"]:
         """Return the distribution of the state 1, …, `steps` steps later: pA, pA², … What has ended is not in it."""
@@ -263,11 +269,11 @@ class HiddenMarkovModel(ClosedFormModel):
         """Draw the missing entries: a path of states given all that is observed, then the entries given both."""
         first, second = jax.random.split(key)
 
-        def filled(rows: Batch, block: Array, h: Array) -> Array:
+        def fill(rows: Batch, block: Array, h: Array) -> Array:
             own = self.emissions.impute(rows, jax.random.fold_in(second, block))
             return own[jnp.arange(own.shape[0]), h]
 
-        return each_row(filled, without_time(batch), self.sample_path(batch, first))
+        return map_rows(fill, without_time(batch), self.sample_path(batch, first))
 
     def own_statistics(self, like: Extent) -> HiddenMarkovStatistics:
         """Return expected counts and the emissions' own statistics over sequences of these lengths.
@@ -279,7 +285,7 @@ class HiddenMarkovModel(ClosedFormModel):
             first, weight, before = jnp.ones(1, bool), jnp.reshape(like.mass, 1), chain.initial
         else:
             weight = jnp.asarray(like.weight)
-            first = begins(like.time, weight, like.carry is None)
+            first = sequence_starts(like.time, weight, like.carry is None)
             weight = jnp.where(like.time.lookahead, 0, weight)
             before = chain.initial if like.carry is None else jnp.asarray(like.carry)
         count = usage if self.ending is None else usage_until_the_end
@@ -309,7 +315,7 @@ class HiddenMarkovModel(ClosedFormModel):
             mass = jnp.asarray(statistics.emissions.mass)
             emissions = emissions.maximize(statistics.emissions)
             for name in self.tied:
-                emissions = shared(emissions, name, shares(mass, jnp.full_like(mass, 1 / len(mass))))
+                emissions = tie_parameter(emissions, name, shares(mass, jnp.full_like(mass, 1 / len(mass))))
         return eqx.tree_at(
             lambda m: (m.initial, m.transitions, m.ending, m.emissions),
             self,
@@ -334,9 +340,11 @@ class HiddenMarkovModel(ClosedFormModel):
                 "matched one to one."
             )
         apart, *rest = as_matrices(
-            distances(reference.emissions, self.emissions), *_described(reference), *_described(self)
+            distances(reference.emissions, self.emissions),
+            *_transitions_and_usage(reference),
+            *_transitions_and_usage(self),
         )
-        order = matching(apart, (rest[0], rest[1]), (rest[2], rest[3]))
+        order = match_states(apart, (rest[0], rest[1]), (rest[2], rest[3]))
         ordered: Self = eqx.tree_at(
             lambda m: (m.initial, m.transitions, m.ending, m.emissions),
             self,
@@ -348,12 +356,12 @@ class HiddenMarkovModel(ClosedFormModel):
             ),
             is_leaf=lambda leaf: leaf is None,
         )
-        turned = turned_to(ordered.emissions, reference.emissions)
+        turned = align_components(ordered.emissions, reference.emissions)
         return eqx.tree_at(lambda m: m.emissions, ordered, turned)
 
 
 @jit
-def _described(model: HiddenMarkovModel) -> tuple[Float[Array, "k j"], Float[Array, " k"]]:
+def _transitions_and_usage(model: HiddenMarkovModel) -> tuple[Float[Array, "k j"], Float[Array, " k"]]:
     """Return where each state leads, and the share of each in the steps of sequences."""
     used = model.own_statistics(Extent.of_lengths(100)).emissions.mass
     return jnp.asarray(with_end(model.transitions, model.ending)), used / jnp.sum(used)

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from kullback.models.hidden_markov._forward_backward import Chain, Observed
+from kullback.models.hidden_markov._chain import Chain, Observed
 
 
-def most_probable(chain: Chain, observed: Observed) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
+def most_probable_path(chain: Chain, observed: Observed) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
     """Return the path of the largest joint probability, and what each row adds to its logarithm (Viterbi).
 
     A row that cannot be adds −inf and says nothing of the states.
@@ -38,7 +38,7 @@ def most_probable(chain: Chain, observed: Observed) -> tuple[Int[Array, " rows"]
     return states, added
 
 
-def drawn_given(
+def draw_path_given(
     chain: Chain, states: Float[Array, "rows k"], first: Bool[Array, " rows"], key: Array
 ) -> Int[Array, " rows"]:
     """Draw a path from the posterior, last row first: h_t ~ p(h_t | v_1 … v_t)·a(h_t, h_{t+1})."""
@@ -57,7 +57,7 @@ def drawn_given(
     return jax.lax.scan(step, jnp.asarray(0), (jnp.log(states), ends, keys), reverse=True)[1]
 
 
-def drawn(chain: Chain, key: Array, length: int) -> Int[Array, " steps"]:
+def draw_path(chain: Chain, key: Array, length: int) -> Int[Array, " steps"]:
     """Draw the states of one sequence. Where rows of A sum to less than 1 it may end: then K stands for the end."""
     k = chain.initial.shape[0]
     rest = jnp.maximum(1 - jnp.sum(chain.transitions, axis=1), 0)

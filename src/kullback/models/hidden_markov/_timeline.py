@@ -24,7 +24,7 @@ class Timeline(NamedTuple):
 def timeline(batch: Batch, anew: bool, like: Array) -> Timeline:
     """Read it off the batch. With `anew` the first row begins a sequence whatever its mark says."""
     weight = jnp.asarray(batch.weight)
-    first = begins(batch.time, weight, anew)
+    first = sequence_starts(batch.time, weight, anew)
     ends = jnp.concatenate([first[1:], jnp.ones(1, bool)]) & (weight > 0)
     if batch.time is not None:
         # after a row ahead more may come, unless another sequence does
@@ -33,7 +33,7 @@ def timeline(batch: Batch, anew: bool, like: Array) -> Timeline:
     return Timeline(first, ends, jnp.asarray(batch.counted, like.dtype))
 
 
-def begins(time: TimeIndex | None, weight: Float[Array, " rows"], anew: bool) -> Bool[Array, " rows"]:
+def sequence_starts(time: TimeIndex | None, weight: Float[Array, " rows"], anew: bool) -> Bool[Array, " rows"]:
     """Return which rows begin a sequence: also those without weight, and what comes after them."""
     if time is None:
         return jnp.ones(weight.shape, bool)

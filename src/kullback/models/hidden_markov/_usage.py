@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from kullback.models.hidden_markov._forward_backward import Chain
+from kullback.models.hidden_markov._chain import Chain
 
 
 def usage(

@@ -16,13 +16,13 @@ from kullback.models.linear._kalman import (
     Filtered,
     Smoothed,
     States,
-    chosen,
     filter_rows,
-    moving_covariances,
-    moving_means,
+    matmul,
+    select_state,
     smooth_rows,
-    times,
-    turned,
+    transpose,
+    unobserved_covariances,
+    unobserved_means,
 )
 from kullback.models.linear._observed_rows import Outputs
 from kullback.models.linear._statistics import Sums
@@ -30,13 +30,13 @@ from kullback.models.linear._steady import (
     Entries,
     Means,
     Places,
-    counted_covariances,
+    covariance_tables,
     filter_means,
-    places,
     smooth_covariances,
     smooth_means,
-    tables,
-    unseen_covariances,
+    sum_smoothed_covariances,
+    table_places,
+    unobserved_table,
 )
 
 #: For so few rows tables are not worth their while.
@@ -89,7 +89,7 @@ class _Quick(NamedTuple):
     means: Means
 
 
-def _either(
+def _by_tables_or_rows(
     dynamics: Dynamics,
     line: Line,
     outputs: Outputs,
@@ -99,8 +99,8 @@ def _either(
     """Go the quick way if the tables reach all rows."""
     if outputs.design.ndim == 3 or line.start.shape[0] <= _FEW:
         return general()
-    where = places(line.start)
-    entries, reached = tables(dynamics, outputs.design, line.before, where)
+    where = table_places(line.start)
+    entries, reached = covariance_tables(dynamics, outputs.design, line.before, where)
 
     def by_tables() -> Any:
         first = (line.before or dynamics.initial).mean
@@ -110,82 +110,82 @@ def _either(
     return jax.lax.cond(reached, by_tables, general)
 
 
-def filtered(dynamics: Dynamics, line: Line, outputs: Outputs) -> tuple[States, Float[Array, " rows"]]:
+def filter_states(dynamics: Dynamics, line: Line, outputs: Outputs) -> tuple[States, Float[Array, " rows"]]:
     """Return the state of each row given those up to it, and log p of the row given those before."""
 
     def general() -> tuple[States, Array]:
-        found = forward(dynamics, line, outputs)
+        found = filter_forward(dynamics, line, outputs)
         return found.updated, found.log_likelihood
 
     def quick(known: _Quick) -> tuple[States, Array]:
         covariance = known.entries.updated[known.where.place]
         return States(known.means.updated, covariance), known.means.log_likelihood
 
-    states, log_likelihood = _either(dynamics, line, outputs, quick, general)
+    states, log_likelihood = _by_tables_or_rows(dynamics, line, outputs, quick, general)
     return states, log_likelihood + outputs.log_scale
 
 
 def log_likelihoods(dynamics: Dynamics, line: Line, outputs: Outputs) -> Float[Array, " rows"]:
     """Return log p of each row given those before."""
-    found = _either(
+    found = _by_tables_or_rows(
         dynamics,
         line,
         outputs,
         lambda known: known.means.log_likelihood,
-        lambda: forward(dynamics, line, outputs).log_likelihood,
+        lambda: filter_forward(dynamics, line, outputs).log_likelihood,
     )
     return found + outputs.log_scale
 
 
-def smoothed(dynamics: Dynamics, line: Line, outputs: Outputs, lag: bool = False) -> Smoothed:
+def smooth_states(dynamics: Dynamics, line: Line, outputs: Outputs, lag: bool = False) -> Smoothed:
     """Return the state of each row given all rows; with `lag` its covariance with the state before."""
     before = line.before or dynamics.initial
 
     def general() -> Smoothed:
-        return smooth_rows(dynamics, before, line.start, forward(dynamics, line, outputs), lag)
+        return smooth_rows(dynamics, before, line.start, filter_forward(dynamics, line, outputs), lag)
 
     def quick(known: _Quick) -> Smoothed:
         mean, first = smooth_means(known.entries, known.where, before.mean, known.means)
         covariance, spread = smooth_covariances(known.entries, known.where)
-        cross = times(covariance, turned(known.entries.back[known.where.place])) if lag else None
+        cross = matmul(covariance, transpose(known.entries.back[known.where.place])) if lag else None
         return Smoothed(States(mean, covariance), States(first, spread), cross)
 
-    states, first, cross = _either(dynamics, line, outputs, quick, general)
+    states, first, cross = _by_tables_or_rows(dynamics, line, outputs, quick, general)
     cross = None if cross is None else jnp.where(line.start[:, None, None], 0, cross)
-    return Smoothed(states, chosen(line.start[0], before, first), cross)
+    return Smoothed(states, select_state(line.start[0], before, first), cross)
 
 
-def known(dynamics: Dynamics, line: Line, outputs: Outputs) -> Known:
+def infer_moments(dynamics: Dynamics, line: Line, outputs: Outputs) -> Known:
     """Return what the statistics need to know of the states."""
     before = line.before or dynamics.initial
 
     def general() -> Known:
-        onward = forward(dynamics, line, outputs)
+        onward = filter_forward(dynamics, line, outputs)
         (mean, covariance), (first, spread), lag = smooth_rows(dynamics, before, line.start, onward, True)
         assert lag is not None
-        sums = summed(line, covariance, spread, jnp.tensordot(line.moved, lag, axes=1))
+        sums = sum_covariances(line, covariance, spread, jnp.tensordot(line.moved, lag, axes=1))
         carry = last_state(line, onward.updated, before)
         return Known(onward.log_likelihood, mean, first, sums, carry, covariance if outputs.design.ndim == 3 else None)
 
     def quick(found: _Quick) -> Known:
         where, entries, means = found
         mean, first = smooth_means(entries, where, before.mean, means)
-        counted, exact = counted_covariances(entries, where, line.counted)
+        counted, exact = sum_smoothed_covariances(entries, where, line.counted)
 
         def row_by_row() -> Sums:
             covariance, spread = smooth_covariances(entries, where)
             lag = jnp.einsum("t,tij,tkj->ik", line.moved, covariance, entries.back[where.place])
-            return summed(line, covariance, spread, lag)
+            return sum_covariances(line, covariance, spread, lag)
 
         sums = jax.lax.cond(exact & ~jnp.any(line.lookahead), lambda: counted, row_by_row)
         carry = last_state(line, States(means.updated, entries.updated), before, where.place)
         return Known(means.log_likelihood, mean, first, sums, carry, None)
 
-    found: Known = _either(dynamics, line, outputs, quick, general)
+    found: Known = _by_tables_or_rows(dynamics, line, outputs, quick, general)
     return found._replace(log_likelihood=found.log_likelihood + outputs.log_scale)
 
 
-def unseen(dynamics: Dynamics, line: Line) -> tuple[Float[Array, "rows q"], Sums]:
+def unobserved_moments(dynamics: Dynamics, line: Line) -> tuple[Float[Array, "rows q"], Sums]:
     """Return the means of states that nothing is known of, and the sums of their covariances."""
     before = line.before or dynamics.initial
 
@@ -193,8 +193,8 @@ def unseen(dynamics: Dynamics, line: Line) -> tuple[Float[Array, "rows q"], Sums
         return sums._replace(lag=dynamics.transition @ sums.earlier)
 
     def general() -> Sums:
-        covariance = moving_covariances(dynamics, before, line.start)
-        return cross(summed(line, covariance, before.covariance, jnp.zeros_like(before.covariance)))
+        covariance = unobserved_covariances(dynamics, before, line.start)
+        return cross(sum_covariances(line, covariance, before.covariance, jnp.zeros_like(before.covariance)))
 
     def quick() -> Sums:
         def over(weight: Array, place: Array) -> Array:
@@ -204,16 +204,16 @@ def unseen(dynamics: Dynamics, line: Line) -> tuple[Float[Array, "rows q"], Sums
         earlier = over(line.moved[1:], where.place[:-1]) + line.moved[0] * before.covariance
         return cross(Sums(begun, earlier, jnp.zeros_like(begun), later, begun + later))
 
-    mean = moving_means(dynamics, before.mean, line.start, line.drive)
+    mean = unobserved_means(dynamics, before.mean, line.start, line.drive)
     if line.start.shape[0] <= _FEW:
         return mean, general()
-    where = places(line.start)
-    table, reached = unseen_covariances(dynamics, line.before, where)
+    where = table_places(line.start)
+    table, reached = unobserved_table(dynamics, line.before, where)
     sums: Sums = jax.lax.cond(reached, quick, general)
     return mean, sums
 
 
-def summed(
+def sum_covariances(
     line: Line, covariance: Float[Array, "rows q q"], before: Float[Array, "q q"], lag: Float[Array, "q q"]
 ) -> Sums:
     """Sum covariances of rows, and of the state before them."""
@@ -227,10 +227,10 @@ def last_state(line: Line, states: States, before: States, place: Int[Array, " r
     number = jnp.max(jnp.where(line.counted > 0, jnp.arange(line.counted.shape[0]), -1))
     row = jnp.maximum(number, 0)
     covariance = states.covariance[row if place is None else place[row]]
-    return chosen(number >= 0, States(states.mean[row], covariance), before)
+    return select_state(number >= 0, States(states.mean[row], covariance), before)
 
 
-def forward(dynamics: Dynamics, line: Line, outputs: Outputs) -> Filtered:
+def filter_forward(dynamics: Dynamics, line: Line, outputs: Outputs) -> Filtered:
     """Go forward row by row."""
     before = line.before or dynamics.initial
     return filter_rows(dynamics, before, line.start, line.drive, outputs.design, outputs.values)

@@ -56,35 +56,37 @@ class Smoothed(NamedTuple):
     lag: Float[Array, "rows q q"] | None
 
 
-def times(a: Float[Array, "... m k"], b: Float[Array, "... k n"]) -> Float[Array, "... m n"]:
+def matmul(a: Float[Array, "... m k"], b: Float[Array, "... k n"]) -> Float[Array, "... m n"]:
     """Return the product of small matrices, ten times quicker inside a loop than `@`."""
     if max(a.shape[-2:]) > _SMALL:
         return a @ b
     return jnp.sum(a[..., :, :, None] * b[..., None, :, :], axis=-2)
 
 
-def onto(matrix: Float[Array, "m k"], vector: Float[Array, " k"]) -> Float[Array, " m"]:
+def matvec(matrix: Float[Array, "m k"], vector: Float[Array, " k"]) -> Float[Array, " m"]:
     """Return the product of a small matrix with a vector, for the same reason."""
     return jnp.sum(matrix * vector, axis=-1)
 
 
-def turned(matrix: Float[Array, "*batch m n"]) -> Float[Array, "*batch n m"]:
+def transpose(matrix: Float[Array, "*batch m n"]) -> Float[Array, "*batch n m"]:
     """Return the transpose."""
     return jnp.swapaxes(matrix, -1, -2)
 
 
 def symmetric(matrix: Float[Array, "*batch q q"]) -> Float[Array, "*batch q q"]:
     """Return the symmetric part."""
-    return 0.5 * (matrix + turned(matrix))
+    return 0.5 * (matrix + transpose(matrix))
 
 
-def predicted(dynamics: Dynamics, state: States, drive: Float[Array, " q"]) -> States:
+def predict_state(dynamics: Dynamics, state: States, drive: Float[Array, " q"]) -> States:
     """Return the state one step later: N(A m + drive, A P Aᵀ + Q)."""
     a = dynamics.transition
-    return States(onto(a, state.mean) + drive, symmetric(times(times(a, state.covariance), a.T) + dynamics.noise))
+    return States(matvec(a, state.mean) + drive, symmetric(matmul(matmul(a, state.covariance), a.T) + dynamics.noise))
 
 
-def updated(state: States, design: Float[Array, "n q"], values: Float[Array, " n"]) -> tuple[States, Float[Array, ""]]:
+def update_state(
+    state: States, design: Float[Array, "n q"], values: Float[Array, " n"]
+) -> tuple[States, Float[Array, ""]]:
     """Return the state with these outputs, and their log-likelihood up to −½ log 2π each.
 
     One output y = c·h + N(0, 1): the gain is k = P c/s with s = c·P c + 1, and P ← (I − k cᵀ) P (I − k cᵀ)ᵀ + k kᵀ.
@@ -92,7 +94,7 @@ def updated(state: States, design: Float[Array, "n q"], values: Float[Array, " n
 
     def one(known: States, output: tuple[Array, Array]) -> tuple[States, Array]:
         c, y = output
-        along = onto(known.covariance, c)
+        along = matvec(known.covariance, c)
         spread = jnp.maximum(jnp.sum(c * along), 0) + 1
         gain, surprise = along / spread, y - jnp.sum(c * known.mean)
         cross = gain[:, None] * along
@@ -103,7 +105,7 @@ def updated(state: States, design: Float[Array, "n q"], values: Float[Array, " n
     return last, -0.5 * jnp.sum(cost)
 
 
-def chosen(condition: Any, one: States, other: States) -> States:
+def select_state(condition: Any, one: States, other: States) -> States:
     """Return the one state where the condition holds, else the other."""
     return States(*(jnp.where(condition, a, b) for a, b in zip(one, other, strict=True)))
 
@@ -120,8 +122,8 @@ def filter_rows(
 
     def step(state: States, row: Any) -> tuple[States, Filtered]:
         begins, push, own_design, y = row
-        ahead = chosen(begins, dynamics.initial, predicted(dynamics, state, push))
-        now, log_likelihood = updated(ahead, design if own_design is None else own_design, y)
+        ahead = select_state(begins, dynamics.initial, predict_state(dynamics, state, push))
+        now, log_likelihood = update_state(ahead, design if own_design is None else own_design, y)
         return now, Filtered(ahead, now, log_likelihood)
 
     rows = (start, drive, design if design.ndim == 3 else None, values)
@@ -133,17 +135,17 @@ def smoother_gain(
 ) -> Float[Array, "*rows q q"]:
     """Return J = P Aᵀ(P⁻)⁻¹ from the covariances P of h_{t−1} given v_1…v_{t−1} and P⁻ = A P Aᵀ + Q of h_t."""
     factor = whitener(ahead)
-    return times(times(times(known, dynamics.transition.T), turned(factor)), factor)
+    return matmul(matmul(matmul(known, dynamics.transition.T), transpose(factor)), factor)
 
 
-def left_by_next(
+def conditional_covariance(
     dynamics: Dynamics, known: Float[Array, "*rows q q"], back: Float[Array, "*rows q q"]
 ) -> Float[Array, "*rows q q"]:
     """Return Cov(h_{t−1} | h_t, v_1…v_{t−1}) = (I − J A)P(I − J A)ᵀ + J Q Jᵀ, a sum and no difference."""
     a = dynamics.transition
-    rest = jnp.eye(a.shape[0], dtype=a.dtype) - times(back, a)
-    kept = times(times(rest, known), turned(rest))
-    return kept + times(times(back, dynamics.noise), turned(back))
+    rest = jnp.eye(a.shape[0], dtype=a.dtype) - matmul(back, a)
+    kept = matmul(matmul(rest, known), transpose(rest))
+    return kept + matmul(matmul(back, dynamics.noise), transpose(back))
 
 
 def smooth_rows(
@@ -160,50 +162,50 @@ def smooth_rows(
     def mean_step(said: Array, row: Any) -> tuple[Array, Array]:
         breaks, now, ahead, back, known = row
         mean = jnp.where(breaks, now, said)
-        return known + onto(back, mean - ahead), mean
+        return known + matvec(back, mean - ahead), mean
 
     def covariance_step(said: Array, row: Any) -> tuple[Array, Any]:
         breaks, now, back, known = row
         covariance = jnp.where(breaks, now, said)
-        # `left_by_next` + J P Jᵀ, with one product for both that end in Jᵀ
-        cross, rest = times(back, covariance), eye - times(back, dynamics.transition)
-        pushed = times(times(back, dynamics.noise) + cross, back.T)
-        return times(times(rest, known), rest.T) + pushed, (covariance, cross if lag else None)
+        # `conditional_covariance` + J P Jᵀ, with one product for both that end in Jᵀ
+        cross, rest = matmul(back, covariance), eye - matmul(back, dynamics.transition)
+        pushed = matmul(matmul(back, dynamics.noise) + cross, back.T)
+        return matmul(matmul(rest, known), rest.T) + pushed, (covariance, cross if lag else None)
 
     rows = (ends, filtered.updated.mean, filtered.predicted.mean, gain, last.mean)
     first, mean = jax.lax.scan(mean_step, before.mean, rows, reverse=True)
     spreads = (ends, filtered.updated.covariance, gain, last.covariance)
     spread, (covariance, cross) = jax.lax.scan(covariance_step, before.covariance, spreads, reverse=True)
     states, earliest = States(mean, symmetric(covariance)), States(first, symmetric(spread))
-    return Smoothed(states, earliest, None if cross is None else turned(cross))
+    return Smoothed(states, earliest, None if cross is None else transpose(cross))
 
 
-def moving_means(
+def unobserved_means(
     dynamics: Dynamics, before: Float[Array, " q"], start: Bool[Array, " rows"], drive: Float[Array, "rows q"]
 ) -> Float[Array, "rows q"]:
     """Return the mean of each state when nothing is observed."""
 
     def step(mean: Array, row: Any) -> tuple[Array, Array]:
         begins, push = row
-        now = jnp.where(begins, dynamics.initial.mean, onto(dynamics.transition, mean) + push)
+        now = jnp.where(begins, dynamics.initial.mean, matvec(dynamics.transition, mean) + push)
         return now, now
 
     return jax.lax.scan(step, before, (start, drive))[1]
 
 
-def moving_covariances(dynamics: Dynamics, before: States, start: Bool[Array, " rows"]) -> Float[Array, "rows q q"]:
+def unobserved_covariances(dynamics: Dynamics, before: States, start: Bool[Array, " rows"]) -> Float[Array, "rows q q"]:
     """Return the covariance of each state when nothing is observed."""
     none = jnp.zeros_like(before.mean)
 
     def step(state: Array, begins: Array) -> tuple[Array, Array]:
-        ahead = predicted(dynamics, States(none, state), none).covariance
+        ahead = predict_state(dynamics, States(none, state), none).covariance
         now = jnp.where(begins, dynamics.initial.covariance, ahead)
         return now, now
 
     return jax.lax.scan(step, before.covariance, start)[1]
 
 
-def drawn_path(
+def draw_path(
     dynamics: Dynamics,
     start: Bool[Array, " rows"],
     drive: Float[Array, "rows q"],
@@ -216,7 +218,7 @@ def drawn_path(
 
     def step(h: Array, row: Any) -> tuple[Array, Array]:
         begins, begun, moved = row
-        now = jnp.where(begins, begun, onto(a, h) + moved)
+        now = jnp.where(begins, begun, matvec(a, h) + moved)
         return now, now
 
     return jax.lax.scan(step, jnp.zeros_like(mean), (start, first, push))[1]

@@ -7,16 +7,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from kullback.core import Batch, Extent
-from kullback.models.linear._inference import Line, known, unseen
-from kullback.models.linear._kalman import States, chosen, times, turned
+from kullback.models.linear._inference import Line, infer_moments, unobserved_moments
+from kullback.models.linear._kalman import States, matmul, select_state, transpose
 from kullback.models.linear._observed_rows import missing_given_rest
 from kullback.models.linear._parameters import PARAMETERS
 from kullback.models.linear._statistics import (
     Inside,
     LinearStatistics,
-    between_inputs,
-    centred,
+    centered_moments,
     gaussian_cost,
+    joint_covariance,
     positive_definite,
     regress,
     regression_cost,
@@ -32,7 +32,7 @@ def expected_statistics(system: LinearSystem, batch: Batch, carry: States | None
     line = system.line(batch.time, batch.weight, carry)
     away, values, observed = system.centered_values(batch, line)
     outputs = system.outputs(values, observed)
-    found = known(system.dynamics, line, outputs)
+    found = infer_moments(system.dynamics, line, outputs)
     total = jnp.sum(jnp.where(line.counted > 0, line.counted * found.log_likelihood, 0))
     (n, q), dtype = system.observation.shape, away.dtype
     inside = Inside(found.sums, jnp.zeros((n, q), dtype), jnp.zeros((n, n), dtype))
@@ -40,8 +40,8 @@ def expected_statistics(system: LinearSystem, batch: Batch, carry: States | None
         rest = missing_given_rest(jnp.asarray(system.observation), jnp.asarray(system.observation_noise), observed)
         filled = apply(rest.from_values, jnp.where(observed, values, 0)) + apply(rest.from_state, found.mean)
         away = jnp.where(observed, away, filled + (away - values))
-        moving = times(rest.from_state, found.covariance)
-        late = times(moving, turned(rest.from_state)) + rest.noise
+        moving = matmul(rest.from_state, found.covariance)
+        late = matmul(moving, transpose(rest.from_state)) + rest.noise
         inside = Inside(found.sums, *(jnp.tensordot(line.counted, part, axes=1) for part in (moving, late)))
     return _statistics(system, line, found.mean, found.before, inside, away, total), found.carry
 
@@ -60,11 +60,11 @@ def _statistics(
     earlier = jnp.concatenate([before[None], mean[:-1]])
     driven = line.inputs if system.input_transition is not None else None
     seen = line.inputs if system.input_observation is not None else None
-    initial = centred(mean, line.begun, sums.initial)
-    spread = between_inputs(sums.earlier, sums.lag, sums.later, _columns(driven))
-    transition = centred(_joined(earlier, driven, mean), line.moved, spread)
-    spread = between_inputs(sums.every, cross, late, _columns(seen))
-    emission = centred(_joined(mean, seen, away), line.counted, spread)
+    initial = centered_moments(mean, line.begun, sums.initial)
+    spread = joint_covariance(sums.earlier, sums.lag, sums.later, _columns(driven))
+    transition = centered_moments(_concatenate(earlier, driven, mean), line.moved, spread)
+    spread = joint_covariance(sums.every, cross, late, _columns(seen))
+    emission = centered_moments(_concatenate(mean, seen, away), line.counted, spread)
     there = jnp.concatenate([jnp.zeros(emission.mean.shape[0] - away.shape[1], mean.dtype), system.offset_or_zero])
     emission = eqx.tree_at(lambda s: s.mean, emission, emission.mean + there)
     total = jnp.asarray(log_likelihood, mean.dtype)
@@ -78,7 +78,7 @@ def own_statistics(system: LinearSystem, like: Extent) -> LinearStatistics:
     else:
         weight = jnp.ones(like.time.starts.shape) if like.weight is None else like.weight
         line = system.line(like.time, weight, like.carry)
-    mean, sums = unseen(system.dynamics, line)
+    mean, sums = unobserved_moments(system.dynamics, line)
     c, mass = jnp.asarray(system.observation), jnp.sum(line.counted)
     late = c @ sums.every @ c.T + mass * jnp.asarray(system.observation_noise)
     away = mean @ c.T + system.input_effect(line.inputs)
@@ -121,7 +121,7 @@ def _nearest_initial(system: LinearSystem, statistics: LinearStatistics) -> Stat
     mean = old.mean if "initial_mean" in system.fixed else jnp.asarray(begun.mean)
     around = spread + outer(jnp.asarray(begun.mean) - mean)
     new = States(mean, positive_definite(around, jnp.diagonal(around)))
-    return chosen(jnp.asarray(begun.mass) > 0, new, old)
+    return select_state(jnp.asarray(begun.mass) > 0, new, old)
 
 
 def cross_entropy(system: LinearSystem, statistics: LinearStatistics) -> Float[Array, ""]:
@@ -133,7 +133,7 @@ def cross_entropy(system: LinearSystem, statistics: LinearStatistics) -> Float[A
     return start + moved + regression_cost(statistics.emission, system.observation_regression)
 
 
-def _joined(first: Array, inputs: Array | None, last: Array) -> Float[Array, "rows d"]:
+def _concatenate(first: Array, inputs: Array | None, last: Array) -> Float[Array, "rows d"]:
     return jnp.concatenate([part for part in (first, inputs, last) if part is not None], axis=1)
 
 

@@ -10,8 +10,8 @@ from jaxtyping import Array, Float
 from kullback.core import Batch, Extent, TimeIndex
 from kullback.models.linear import _learning
 from kullback.models.linear._basis import basis_towards, observability
-from kullback.models.linear._inference import Line, filtered, last_state, log_likelihoods, smoothed
-from kullback.models.linear._kalman import Smoothed, States, moving_covariances, moving_means, symmetric
+from kullback.models.linear._inference import Line, filter_states, last_state, log_likelihoods, smooth_states
+from kullback.models.linear._kalman import Smoothed, States, symmetric, unobserved_covariances, unobserved_means
 from kullback.models.linear._observed_rows import Outputs
 from kullback.models.linear._parameters import PARAMETERS, check_parameters
 from kullback.models.linear._sampling import draw_missing, draw_rows
@@ -88,16 +88,16 @@ class LinearDynamicalSystem(LinearSystem):
     def filter(self, batch: Batch, carry: States | None = None) -> tuple[States, States]:
         """Return p(h_t | v_1 … v_t) of each row, and what the next batch carries on."""
         line, outputs = self._read(batch, carry)
-        states, _ = filtered(self.dynamics, line, outputs)
+        states, _ = filter_states(self.dynamics, line, outputs)
         return states, last_state(line, states, line.before or self.dynamics.initial)
 
     def smooth(self, batch: Batch, carry: States | None = None) -> Smoothed:
         """Return p(h_t | all rows), the covariances with the state before, and the state before row 0."""
-        return smoothed(self.dynamics, *self._read(batch, carry), lag=True)
+        return smooth_states(self.dynamics, *self._read(batch, carry), lag=True)
 
     def posterior(self, batch: Batch, key: Any = None) -> States:
         """Return p(h_t | all rows) = N(mean, covariance) of each row."""
-        return smoothed(self.dynamics, *self._read(batch)).states
+        return smooth_states(self.dynamics, *self._read(batch)).states
 
     def log_likelihood(self, batch: Batch, carry: States | None = None) -> Float[Array, " rows"]:
         """Return log p(v_t | v_1 … v_{t−1}) of each row: their sum is that of the sequences."""
@@ -151,8 +151,8 @@ class LinearDynamicalSystem(LinearSystem):
         """Return N(mean, covariance) of the points 1 … `steps` ahead of a filtered state, each on its own."""
         ahead = TimeIndex(np.zeros(steps, bool), None, inputs)
         line = self.line(ahead, jnp.ones(steps), state)
-        mean = moving_means(self.dynamics, state.mean, line.start, line.drive)
-        covariance = moving_covariances(self.dynamics, state, line.start)
+        mean = unobserved_means(self.dynamics, state.mean, line.start, line.drive)
+        covariance = unobserved_covariances(self.dynamics, state, line.start)
         c = jnp.asarray(self.observation)
         around = self.visible_mean(mean, line.inputs)
         return States(around, symmetric(c @ covariance @ c.T + jnp.asarray(self.observation_noise)))

@@ -31,7 +31,7 @@ def independent_outputs(
 ) -> Outputs:
     """Return outputs of unit noise that say the same; a missing entry becomes an output that says nothing."""
     n = observation.shape[0]
-    factor = whitener(noise if observed is None else _of_what_is_seen(noise, observed))
+    factor = whitener(noise if observed is None else _observed_noise(noise, observed))
     design = factor @ (observation if observed is None else observed[..., None] * observation)
     values = apply(factor, values if observed is None else jnp.where(observed, values, 0))
     seen = n if observed is None else jnp.sum(observed, axis=-1)
@@ -40,7 +40,7 @@ def independent_outputs(
     return Outputs(design, values, log_scale)
 
 
-def _of_what_is_seen(noise: Float[Array, "n n"], observed: Bool[Array, "rows n"]) -> Float[Array, "rows n n"]:
+def _observed_noise(noise: Float[Array, "n n"], observed: Bool[Array, "rows n"]) -> Float[Array, "rows n n"]:
     """Return R over the observed entries of each row, and the identity over the others."""
     both = observed[:, :, None] & observed[:, None, :]
     return jnp.where(both, noise, jnp.eye(noise.shape[-1], dtype=noise.dtype))
@@ -59,7 +59,7 @@ def missing_given_rest(
 ) -> Missing:
     """Return the regression of the missing entries on the observed: Rₘₒ Rₒₒ⁻¹, and the noise Rₘₘ − Rₘₒ Rₒₒ⁻¹ Rₒₘ."""
     there, absent = observed.astype(noise.dtype), 1 - observed.astype(noise.dtype)
-    precision = gram(whitener(_of_what_is_seen(noise, observed))) * there[:, :, None] * there[:, None, :]
+    precision = gram(whitener(_observed_noise(noise, observed))) * there[:, :, None] * there[:, None, :]
     weights = absent[:, :, None] * (noise @ precision)
     from_state = absent[:, :, None] * observation - weights @ observation
     rest = (noise - weights @ noise) * absent[:, :, None] * absent[:, None, :]

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from kullback.core import Batch
-from kullback.models.linear._inference import smoothed
-from kullback.models.linear._kalman import States, drawn_path
+from kullback.models.linear._inference import smooth_states
+from kullback.models.linear._kalman import States, draw_path
 from kullback.models.linear._observed_rows import missing_given_rest
 from kullback.models.linear._system import LinearSystem
 from kullback.numerics import apply
@@ -19,7 +19,7 @@ def draw_rows(
 ) -> tuple[Float[Array, "rows q"], Float[Array, "rows n"]]:
     """Draw the states and the points of sequences."""
     first, second = jax.random.split(key)
-    h = drawn_path(system.dynamics, start, drive, jax.random.normal(first, drive.shape, drive.dtype))
+    h = draw_path(system.dynamics, start, drive, jax.random.normal(first, drive.shape, drive.dtype))
     noise = jax.random.normal(second, (drive.shape[0], *system.event_shape), drive.dtype)
     factor = jnp.linalg.cholesky(jnp.asarray(system.observation_noise))
     return h, system.visible_mean(h, inputs) + apply(factor, noise)
@@ -37,7 +37,7 @@ def draw_missing(system: LinearSystem, batch: Batch, key: Array) -> Float[Array,
     initial = States(jnp.zeros_like(dynamics.initial.mean), dynamics.initial.covariance)
     still, none = dynamics._replace(initial=initial), jnp.zeros_like(line.drive)
     outputs = system.outputs(apart, observed)
-    mean = smoothed(still, line._replace(drive=none), outputs).states.mean
+    mean = smooth_states(still, line._replace(drive=none), outputs).states.mean
     rest = missing_given_rest(jnp.asarray(system.observation), jnp.asarray(system.observation_noise), observed)
     moved = drawn + apply(rest.from_values, apart) + apply(rest.from_state, mean)
     return jnp.where(observed, values, moved).astype(dtype)

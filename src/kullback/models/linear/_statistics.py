@@ -37,7 +37,7 @@ class Sums(NamedTuple):
     every: Float[Array, "q q"]
 
 
-def centred(
+def centered_moments(
     values: Float[Array, "rows d"], weight: Float[Array, " rows"], inside: Float[Array, "d d"]
 ) -> CenteredStatistics:
     """Return the statistics of rows with these means, and covariances that sum to `inside`."""
@@ -51,7 +51,7 @@ def centred(
     return CenteredStatistics(mass, jnp.zeros_like(mass), mean, spread, outer)
 
 
-def between_inputs(
+def joint_covariance(
     early: Float[Array, "q q"], cross: Float[Array, "n q"], late: Float[Array, "n n"], inputs: int
 ) -> Float[Array, "d d"]:
     """Return the covariance of (x, u, y) with known u from those of x, of y with x, and of y."""
@@ -71,13 +71,13 @@ class Regression(NamedTuple):
     noise: Float[Array, "n n"]
 
 
-def _away(statistics: CenteredStatistics, offset: Float[Array, " n"]) -> Float[Array, " d"]:
+def _mean_around(statistics: CenteredStatistics, offset: Float[Array, " n"]) -> Float[Array, " d"]:
     """Return the mean of (z, y − offset)."""
     mean, n = jnp.asarray(statistics.mean), offset.shape[0]
     return jnp.concatenate([mean[:-n], mean[-n:] - offset])
 
 
-def _left(coefficients: Float[Array, "n p"]) -> Float[Array, "n d"]:
+def _residual_map(coefficients: Float[Array, "n p"]) -> Float[Array, "n d"]:
     """Return the matrix that takes (z, y) to y − coefficients·z."""
     return jnp.concatenate([-coefficients, jnp.eye(coefficients.shape[0], dtype=coefficients.dtype)], axis=1)
 
@@ -89,15 +89,15 @@ def regress(old: Regression, statistics: CenteredStatistics, free: tuple[bool, .
     it is. Where the offset is free, moments are taken around the mean.
     """
     spread = jnp.asarray(statistics.spread)
-    mean = _away(statistics, old.offset)
+    mean = _mean_around(statistics, old.offset)
     second = spread if offset else spread + outer(mean)
     coefficients, p = old.coefficients, old.coefficients.shape[1]
     chosen = np.flatnonzero(free).astype(np.int32)
     if len(chosen):
-        left_over = _left(coefficients) @ second[:, chosen]
+        left_over = _residual_map(coefficients) @ second[:, chosen]
         coefficients = coefficients.at[:, chosen].add(left_over @ _inverse(second[chosen][:, chosen]))
     new_offset = old.offset + (mean[p:] - coefficients @ mean[:p]) if offset else old.offset
-    left = _left(coefficients)
+    left = _residual_map(coefficients)
     # where nothing varies, the offset itself is known up to its rounding: (4ε·offset)² is what that leaves
     rounding = 16 * float(np.finfo(second.dtype).eps) ** (4 / 3) * jnp.square(new_offset)
     noise = positive_definite(left @ second @ left.T, jnp.diagonal(second)[p:] + rounding)
@@ -145,7 +145,7 @@ def gaussian_cost(second: Float[Array, "n n"], noise: Float[Array, "n n"]) -> Fl
 
 def regression_cost(statistics: CenteredStatistics, regression: Regression) -> Float[Array, ""]:
     """Return −E log N(y; coefficients·z + offset, noise), times the mass."""
-    left = _left(regression.coefficients)
-    bias = left @ _away(statistics, regression.offset)
+    left = _residual_map(regression.coefficients)
+    bias = left @ _mean_around(statistics, regression.offset)
     second = left @ jnp.asarray(statistics.spread) @ left.T + outer(bias)
     return jnp.multiply(statistics.mass, gaussian_cost(second, regression.noise))

@@ -15,13 +15,13 @@ from jaxtyping import Array, Bool, Float, Int
 from kullback.models.linear._kalman import (
     Dynamics,
     States,
-    left_by_next,
-    onto,
-    predicted,
+    conditional_covariance,
+    matmul,
+    matvec,
+    predict_state,
     smoother_gain,
-    times,
-    turned,
-    updated,
+    transpose,
+    update_state,
 )
 from kullback.models.linear._statistics import Sums
 from kullback.numerics import whitener
@@ -36,7 +36,7 @@ class Entries(NamedTuple):
     `updated` is Cov(h_t | v_1…v_t), and `gain` takes what is not expected of a row, e = y − C m⁻, to the change δ of
     the mean. With W the whitener, e costs |W e|² + log_det; where there are more outputs than states, W is that of the
     states and e costs |e − C δ|² + |W δ|² + log_det. `back` is the smoother's gain J into this place and
-    `rest` what it leaves (`left_by_next`).
+    `rest` what it leaves (`conditional_covariance`).
     """
 
     updated: Float[Array, "*places q q"]
@@ -56,7 +56,7 @@ class Places(NamedTuple):
     size: int  # of a table
 
 
-def places(start: Bool[Array, " rows"]) -> Places:
+def table_places(start: Bool[Array, " rows"]) -> Places:
     """Return where the rows stand. Those before the first start continue from the carry."""
     rows = start.shape[0]
     size = min(-(-rows // _AT_ONCE), _TIMES) * _AT_ONCE
@@ -67,20 +67,20 @@ def places(start: Bool[Array, " rows"]) -> Places:
     return Places(since, place, jnp.concatenate([start[1:], jnp.ones(1, bool)]), size)
 
 
-def still(new: Float[Array, "q q"], old: Float[Array, "q q"]) -> Bool[Array, ""]:
+def has_settled(new: Float[Array, "q q"], old: Float[Array, "q q"]) -> Bool[Array, ""]:
     """Whether a covariance has stopped changing, but for rounding."""
     scale = jnp.sqrt(jnp.abs(jnp.diagonal(new)))
     return jnp.all(jnp.abs(new - old) <= 32 * float(np.finfo(new.dtype).eps) * scale[:, None] * scale)
 
 
-def tables(
+def covariance_tables(
     dynamics: Dynamics, design: Float[Array, "n q"], before: States | None, where: Places
 ) -> tuple[Entries, Bool[Array, ""]]:
     """Return the tables, one for starts and one for the carry if there is one, and whether they reach all rows."""
     far, initial = jnp.max(where.since), dynamics.initial.covariance
     starts = (initial[None], initial[None])
     if before is not None:
-        ahead = predicted(dynamics, before, jnp.zeros_like(before.mean)).covariance
+        ahead = predict_state(dynamics, before, jnp.zeros_like(before.mean)).covariance
         starts = (jnp.stack([initial, before.covariance]), jnp.stack([initial, ahead]))
     found, settled = jax.lax.map(lambda state: _table(dynamics, design, state, far, where.size), starts)
     entries = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), found)
@@ -95,16 +95,17 @@ def _table(
 
     def step(known: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Any]:
         earlier, ahead = known
-        now, cost = updated(States(none[0], ahead), design, none[1])
-        return (now.covariance, predicted(dynamics, now, none[0]).covariance), (earlier, ahead, now.covariance, cost)
+        now, cost = update_state(States(none[0], ahead), design, none[1])
+        onward = predict_state(dynamics, now, none[0]).covariance
+        return (now.covariance, onward), (earlier, ahead, now.covariance, cost)
 
     def work_out(known: tuple[Array, Array]) -> Any:
         known, (earlier, ahead, now, cost) = jax.lax.scan(step, known, None, _AT_ONCE)
         few = design.shape[0] <= design.shape[1]
         factor = whitener(design @ ahead @ design.T + jnp.eye(design.shape[0], dtype=design.dtype) if few else ahead)
         back = smoother_gain(dynamics, earlier, ahead)
-        entries = Entries(now, now @ design.T, factor, -2 * cost, back, left_by_next(dynamics, earlier, back))
-        return known, still(ahead[-1], ahead[-2]), entries
+        entries = Entries(now, now @ design.T, factor, -2 * cost, back, conditional_covariance(dynamics, earlier, back))
+        return known, has_settled(ahead[-1], ahead[-2]), entries
 
     def some(carried: Any, base: Array) -> Any:
         known, settled, entry = carried
@@ -146,14 +147,14 @@ def filter_means(
 
     def step(mean: Array, row: Any) -> tuple[Array, Any]:
         begins, push, y, place = row
-        ahead = jnp.where(begins, dynamics.initial.mean, onto(dynamics.transition, mean) + push)
-        apart = y - onto(design, ahead)
-        change = onto(entries.gain[place], apart)
+        ahead = jnp.where(begins, dynamics.initial.mean, matvec(dynamics.transition, mean) + push)
+        apart = y - matvec(design, ahead)
+        change = matvec(entries.gain[place], apart)
         if few:
-            square = jnp.sum(jnp.square(onto(entries.whitener[place], apart)))
+            square = jnp.sum(jnp.square(matvec(entries.whitener[place], apart)))
         else:
-            left = apart - onto(design, change)
-            square = jnp.sum(jnp.square(left)) + jnp.sum(jnp.square(onto(entries.whitener[place], change)))
+            left = apart - matvec(design, change)
+            square = jnp.sum(jnp.square(left)) + jnp.sum(jnp.square(matvec(entries.whitener[place], change)))
         return ahead + change, (ahead + change, square)
 
     _, (now, square) = jax.lax.scan(step, before, (start, drive, values, where.place))
@@ -170,7 +171,7 @@ def smooth_means(
     def step(said: Array, row: Any) -> tuple[Array, Array]:
         ends, now, ahead, known, place = row
         mean = jnp.where(ends, now, said)
-        return known + onto(entries.back[place], mean - ahead), mean
+        return known + matvec(entries.back[place], mean - ahead), mean
 
     known = jnp.concatenate([before[None], means.updated[:-1]])
     rows = (where.last, means.updated, means.predicted, known, where.place)
@@ -185,14 +186,16 @@ def smooth_covariances(entries: Entries, where: Places) -> tuple[Float[Array, "r
         ends, place = row
         now = jnp.where(ends, entries.updated[place], said)
         back = entries.back[place]
-        return entries.rest[place] + times(times(back, now), back.T), now
+        return entries.rest[place] + matmul(matmul(back, now), back.T), now
 
     nothing = jnp.zeros(entries.updated.shape[-2:], entries.updated.dtype)
     first, smoothed = jax.lax.scan(step, nothing, (where.last, where.place), reverse=True)
     return smoothed, first
 
 
-def counted_covariances(entries: Entries, where: Places, weight: Float[Array, " rows"]) -> tuple[Sums, Bool[Array, ""]]:
+def sum_smoothed_covariances(
+    entries: Entries, where: Places, weight: Float[Array, " rows"]
+) -> tuple[Sums, Bool[Array, ""]]:
     """Sum the covariances given all rows without going through the rows, and say whether that is exact.
 
     The weight is constant along a sequence. A covariance is an affine function of the one after it, P ↦ Σ + J P Jᵀ with
@@ -225,41 +228,41 @@ def _sums_of_kind(
     too_far = jnp.sum(ends * jnp.maximum(beyond - (size - 1), 0))
 
     def again(p: Array, _: None) -> tuple[Array, Array]:
-        return entries.rest[-1] + times(times(entries.back[-1], p), entries.back[-1].T), p
+        return entries.rest[-1] + matmul(matmul(entries.back[-1], p), entries.back[-1].T), p
 
     _, backward = jax.lax.scan(again, entries.updated[-1], None, size)
     steady = jnp.tensordot(jnp.cumsum(stayed[::-1])[::-1], backward, axes=1) + too_far * backward[-1]
 
     def down(later: Array, row: Any) -> tuple[Array, Array]:
         finished, now, many, back, rest = row
-        return finished * now + many * rest + times(times(back, later), back.T), later
+        return finished * now + many * rest + matmul(matmul(back, later), back.T), later
 
     rows = (ended[:-1], entries.updated[:-1], reached[1:], entries.back[1:], entries.rest[1:])
     first, at = jax.lax.scan(down, jnp.tensordot(stayed, backward, axes=1), rows, reverse=True)
     later = jnp.sum(at[:-1], axis=0) + steady  # at[i] is the sum at place i + 1
-    lag = jnp.sum(times(at[:-1], turned(entries.back[1:-1])), axis=0) + steady @ entries.back[-1].T
+    lag = jnp.sum(matmul(at[:-1], transpose(entries.back[1:-1])), axis=0) + steady @ entries.back[-1].T
     every = first + later
     earlier = every - jnp.tensordot(ended, entries.updated, axes=1) - jnp.sum(stayed) * entries.updated[-1]
-    exact = still(backward[-1], backward[-2]) | (too_far <= 0)
+    exact = has_settled(backward[-1], backward[-2]) | (too_far <= 0)
     if not continues:
         return Sums(first, earlier, lag, later, every), exact
     back = entries.back[0]
-    earlier = earlier + reached[0] * entries.rest[0] + times(times(back, first), back.T)
+    earlier = earlier + reached[0] * entries.rest[0] + matmul(matmul(back, first), back.T)
     return Sums(jnp.zeros_like(first), earlier, lag + first @ back.T, every, every), exact
 
 
-def unseen_covariances(
+def unobserved_table(
     dynamics: Dynamics, before: States | None, where: Places
 ) -> tuple[Float[Array, "places q q"], Bool[Array, ""]]:
     """Return the covariances of states that nothing is known of, in tables, and whether they reach all rows."""
     none = jnp.zeros_like(dynamics.initial.mean)
     starts = [dynamics.initial.covariance]
     if before is not None:
-        starts.append(predicted(dynamics, before, none).covariance)
+        starts.append(predict_state(dynamics, before, none).covariance)
 
     def step(covariance: Array, _: None) -> tuple[Array, Array]:
-        return predicted(dynamics, States(none, covariance), none).covariance, covariance
+        return predict_state(dynamics, States(none, covariance), none).covariance, covariance
 
     found = [jax.lax.scan(step, start, None, where.size)[1] for start in starts]
-    settled = jnp.all(jnp.stack([still(table[-1], table[-2]) for table in found]))
+    settled = jnp.all(jnp.stack([has_settled(table[-1], table[-2]) for table in found]))
     return jnp.concatenate(found), settled | (jnp.max(where.since) < where.size)

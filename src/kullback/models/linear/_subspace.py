@@ -40,10 +40,10 @@ def subspace_start(
     """
     values = np.asarray(values, dtype=float)
     lengths = [len(values)] if lengths is None else [int(length) for length in lengths if length > 0]
-    filled = np.concatenate([_interpolated(part, values) for part in _parts(values, lengths)])
+    filled = np.concatenate([_interpolate(part, values) for part in _split(values, lengths)])
     m = 0 if inputs is None else np.shape(inputs)[1]
     lags = min(_LAGS, len(filled) // (5 * m)) if m else 0
-    delayed = _delayed(np.asarray(inputs, dtype=float), lengths, lags + 1) if m else np.zeros((len(filled), 0))
+    delayed = _delay(np.asarray(inputs, dtype=float), lengths, lags + 1) if m else np.zeros((len(filled), 0))
     outside = np.concatenate([delayed, np.ones((len(filled), int(offset)))], axis=1)
     effect = np.linalg.lstsq(outside, filled, rcond=None)[0].T
     rest = filled - outside @ effect.T
@@ -52,11 +52,11 @@ def subspace_start(
     states, rows = _states(rest / scale, n_latents, lengths, horizon)
     if rng is not None:
         states = states + 0.5 * np.std(states, axis=0) * rng.normal(size=states.shape)
-    a = _moving(states, rows)
+    a = _stable_transition(states, rows)
     c = _regression(states, (rest / scale)[rows])
     spread, q_noise, r_noise = _noises(a, c, states, rows, rest / scale)
     more: dict[str, Any] = (
-        _driven(a, scale[:, None] * c, effect[:, : m * (lags + 1)].reshape(len(c), lags + 1, m)) if m else {}
+        _input_matrices(a, scale[:, None] * c, effect[:, : m * (lags + 1)].reshape(len(c), lags + 1, m)) if m else {}
     )
     return LinearDynamicalSystem(
         a,
@@ -70,7 +70,7 @@ def subspace_start(
     )
 
 
-def _parts(values: Matrix, lengths: list[int]) -> Iterator[Matrix]:
+def _split(values: Matrix, lengths: list[int]) -> Iterator[Matrix]:
     """Go through the sequences."""
     end = 0
     for length in lengths:
@@ -78,7 +78,7 @@ def _parts(values: Matrix, lengths: list[int]) -> Iterator[Matrix]:
         end += length
 
 
-def _interpolated(part: Matrix, values: Matrix) -> Matrix:
+def _interpolate(part: Matrix, values: Matrix) -> Matrix:
     """Fill gaps with straight lines; a column without any entry with its mean over all sequences."""
     filled, time = part.copy(), np.arange(len(part))
     for j in range(part.shape[1]):
@@ -120,16 +120,16 @@ def _principal_states(rest: Matrix, q: int) -> tuple[Matrix, NDArray[np.intp]]:
     return np.pad(states, ((0, 0), (0, q - states.shape[1]))), np.arange(len(rest))
 
 
-def _delayed(inputs: Matrix, lengths: list[int], count: int) -> Matrix:
+def _delay(inputs: Matrix, lengths: list[int], count: int) -> Matrix:
     """Return the inputs of each row beside those of the rows before it; before a sequence there are none."""
     parts = []
-    for part in _parts(inputs, lengths):
+    for part in _split(inputs, lengths):
         padded = np.concatenate([np.zeros((count - 1, part.shape[1])), part])
         parts.append([padded[count - 1 - lag : count - 1 - lag + len(part)] for lag in range(count)])
     return np.concatenate([np.concatenate(part, axis=1) for part in parts])
 
 
-def _driven(a: Matrix, c: Matrix, effect: NDArray[Any]) -> dict[str, Matrix]:
+def _input_matrices(a: Matrix, c: Matrix, effect: NDArray[Any]) -> dict[str, Matrix]:
     """Return B and D from what inputs do to later rows: C Aʲ B after j ≥ 1 steps, and C B + D at once."""
     q, lags = a.shape[0], effect.shape[1] - 1
     if lags == 0:
@@ -140,15 +140,15 @@ def _driven(a: Matrix, c: Matrix, effect: NDArray[Any]) -> dict[str, Matrix]:
     return {"input_transition": b, "input_observation": effect[:, 0] - c @ b}
 
 
-def _moving(states: Matrix, rows: NDArray[np.intp]) -> Matrix:
+def _stable_transition(states: Matrix, rows: NDArray[np.intp]) -> Matrix:
     """Return A, the regression of a state on the one before, made stable."""
-    later = _later(rows)
+    later = _successors(rows)
     a = _regression(states[later - 1], states[later])
     radius = np.max(np.abs(np.linalg.eigvals(a)), initial=0.0)
     return a * (_LARGEST / radius) if radius > _LARGEST else a
 
 
-def _later(rows: NDArray[np.intp]) -> NDArray[np.intp]:
+def _successors(rows: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the places of states that follow another one."""
     return np.flatnonzero(np.diff(rows) == 1) + 1
 
@@ -161,7 +161,7 @@ def _noises(
     What the past says of a state is less than the state, but it has the same covariance with the row before:
     A Π Cᵀ. The Π that comes nearest to that, and to the covariance of what the past says, is the one.
     """
-    q, later = a.shape[0], _later(rows)
+    q, later = a.shape[0], _successors(rows)
     known = states.T @ states / len(states)
     if len(later):
         seen = states[later].T @ values[rows[later - 1]] / len(later)
@@ -170,11 +170,11 @@ def _noises(
         units[np.arange(len(i)), i, j] = units[np.arange(len(i)), j, i] = 1
         design = (a @ units @ c.T).reshape(len(i), -1).T
         change = np.linalg.lstsq(design, (seen - a @ known @ c.T).ravel(), rcond=1e-3)[0]
-        spread = _sound(known + np.tensordot(change, units, axes=1))
+        spread = _floor_eigenvalues(known + np.tensordot(change, units, axes=1))
     else:
-        spread = _sound(known)
+        spread = _floor_eigenvalues(known)
     total = values.T @ values / len(values)
-    return spread, _sound(spread - a @ spread @ a.T), _sound(total - c @ spread @ c.T)
+    return spread, _floor_eigenvalues(spread - a @ spread @ a.T), _floor_eigenvalues(total - c @ spread @ c.T)
 
 
 def _regression(z: Matrix, y: Matrix) -> Matrix:
@@ -190,7 +190,7 @@ def _whitener(matrix: Matrix) -> Matrix:
     return whitener
 
 
-def _sound(covariance: Matrix) -> Matrix:
+def _floor_eigenvalues(covariance: Matrix) -> Matrix:
     """Return the nearest covariance that leaves EM room to move: no direction has less than 0.03."""
     values, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
     sound: Matrix = (vectors * np.maximum(values, 0.03)) @ vectors.T
