@@ -1,67 +1,72 @@
 """Learners in turn, and learners of a part of a model: together, players of a game."""
 
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool
 
-from kullback.core import Batch, Model
-from kullback.learning._learner import Clock, Gathered, Learner, Start, StepInfo, choose
+from kullback.core import Batch
+from kullback.learning._learner import (
+    Clock,
+    Gathered,
+    Key,
+    Learner,
+    MemoryT,
+    MessageT,
+    ModelT,
+    Start,
+    StateT,
+    StepInfo,
+    TreeT,
+    choose,
+)
+from kullback.learning._wrapper import Wrapper
 from kullback.runtime import is_array
 
-ModelT = TypeVar("ModelT", bound=Model)
+OtherState = TypeVar("OtherState")
+OtherMemory = TypeVar("OtherMemory")
+OtherMessage = TypeVar("OtherMessage")
 
 
-class Only(Learner[ModelT, Any, Any, Any]):
+class Only(Wrapper[ModelT, StateT, MemoryT, MessageT]):
     """Another learner that moves a part of the model: `where(model)` is that part, the rest stays as it is."""
 
-    learner: Learner[ModelT, Any, Any, Any]
-    where: Callable[[Any], Any] = eqx.field(static=True)
+    learner: Learner[ModelT, StateT, MemoryT, MessageT]
+    where: Callable[[ModelT], object] = eqx.field(static=True)
 
-    @property
-    def draws_at_random(self) -> bool:
-        """Whether the other learner draws."""
-        return self.learner.draws_at_random
-
-    def init(self, model: ModelT, start: Start) -> Any:
+    def init(self, model: ModelT, start: Start) -> StateT:
         """Return the state of the other learner."""
         return self.learner.init(model, start)
 
-    def memory(self, model: ModelT, start: Start, key: Any) -> Any:
-        """Return the memory of the other learner."""
-        return self.learner.memory(model, start, key)
-
-    def gather(self, model: ModelT, state: Any, memory: Any, batch: Batch, clock: Clock) -> Gathered[Any, Any]:
+    def gather(
+        self, model: ModelT, state: StateT, memory: MemoryT, batch: Batch, clock: Clock
+    ) -> Gathered[MessageT, MemoryT]:
         """Gather as the other learner does."""
         return self.learner.gather(model, state, memory, batch, clock)
 
-    def move(self, model: ModelT, state: Any, message: Any, clock: Clock) -> tuple[ModelT, Any, StepInfo]:
+    def move(self, model: ModelT, state: StateT, message: MessageT, clock: Clock) -> tuple[ModelT, StateT, StepInfo]:
         """Move the part, and nothing else."""
         moved, settled, info = self.learner.move(model, state, message, clock)
         return eqx.tree_at(self.where, model, self.where(moved)), settled, info
 
-    def result(self, model: ModelT, state: Any) -> ModelT:
+    def result(self, model: ModelT, state: StateT) -> ModelT:
         """Return the model with the part that the other learner shows."""
         shown: ModelT = eqx.tree_at(self.where, model, self.where(self.learner.result(model, state)))
         return shown
 
-    def at(self, step: int, points: float) -> tuple[Self, int | None]:
-        """Ask the other learner."""
-        learner, most = self.learner.at(step, points)
-        return type(self)(learner, self.where), most
 
-
-class Alternate(Learner[ModelT, Any, Any, Any]):
+class Alternate(Learner[ModelT, tuple[StateT, OtherState], tuple[MemoryT, OtherMemory], tuple[MessageT, OtherMessage]]):
     """Two learners in turn: the first takes `turns[0]` steps, then the second `turns[1]`, and so on.
 
     Each has a state and a memory of its own, which stay as they are while the other has its turn. The message has a
     part for each; that of the one whose turn it is not has mass 0.
     """
 
-    first: Learner[ModelT, Any, Any, Any]
-    second: Learner[ModelT, Any, Any, Any]
+    first: Learner[ModelT, StateT, MemoryT, MessageT]
+    second: Learner[ModelT, OtherState, OtherMemory, OtherMessage]
     turns: tuple[int, int] = eqx.field(static=True, default=(1, 1))
 
     @property
@@ -69,44 +74,50 @@ class Alternate(Learner[ModelT, Any, Any, Any]):
         """Whether one of them draws."""
         return self.first.draws_at_random or self.second.draws_at_random
 
-    def init(self, model: ModelT, start: Start) -> Any:
+    def init(self, model: ModelT, start: Start) -> tuple[StateT, OtherState]:
         """Return the states of both."""
         return self.first.init(model, start), self.second.init(model, start)
 
-    def memory(self, model: ModelT, start: Start, key: Any) -> Any:
+    def memory(self, model: ModelT, start: Start, key: Key) -> tuple[MemoryT, OtherMemory]:
         """Return the memories of both."""
         keys = (None, None) if key is None else jax.random.split(key)
         return self.first.memory(model, start, keys[0]), self.second.memory(model, start, keys[1])
 
-    def _turn(self, clock: Clock) -> Any:
+    def _is_first(self, clock: Clock) -> Bool[Array, ""]:
         """Return whether it is the first learner's turn."""
         return jnp.asarray(clock.step) % sum(self.turns) < self.turns[0]
 
-    def gather(self, model: ModelT, state: Any, memory: Any, batch: Batch, clock: Clock) -> Gathered[Any, Any]:
+    def gather(
+        self,
+        model: ModelT,
+        state: tuple[StateT, OtherState],
+        memory: tuple[MemoryT, OtherMemory],
+        batch: Batch,
+        clock: Clock,
+    ) -> Gathered[tuple[MessageT, OtherMessage], tuple[MemoryT, OtherMemory]]:
         """Let the one whose turn it is gather."""
 
-        def ask(place: int) -> tuple[Any, Any]:
-            learner = (self.first, self.second)[place]
-            found = learner.gather(model, state[place], memory[place], batch, clock)
-            return found.message, found.memory
+        def first() -> tuple[MessageT, MemoryT]:
+            return self.first.gather(model, state[0], memory[0], batch, clock)[:2]
 
-        shapes = [jax.eval_shape(lambda place=place: ask(place)[0]) for place in (0, 1)]
-        blank = [jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shape) for shape in shapes]
+        def second() -> tuple[OtherMessage, OtherMemory]:
+            return self.second.gather(model, state[1], memory[1], batch, clock)[:2]
 
-        def one() -> tuple[Any, Any]:
-            message, after = ask(0)
-            return (message, blank[1]), _arrays((after, memory[1]))
+        def one() -> tuple[object, object]:
+            message, after = first()
+            return (message, _blank(second)), _arrays((after, memory[1]))
 
-        def other() -> tuple[Any, Any]:
-            message, after = ask(1)
-            return (blank[0], message), _arrays((memory[0], after))
+        def other() -> tuple[object, object]:
+            message, after = second()
+            return (_blank(first), message), _arrays((memory[0], after))
 
-        message, after = jax.lax.cond(self._turn(clock), one, other)
-        return Gathered(message, after)
+        return Gathered(*jax.lax.cond(self._is_first(clock), one, other))
 
-    def move(self, model: ModelT, state: Any, message: Any, clock: Clock) -> tuple[ModelT, Any, StepInfo]:
+    def move(
+        self, model: ModelT, state: tuple[StateT, OtherState], message: tuple[MessageT, OtherMessage], clock: Clock
+    ) -> tuple[ModelT, tuple[StateT, OtherState], StepInfo]:
         """Let the one whose turn it is move."""
-        turn = self._turn(clock)
+        turn = self._is_first(clock)
         one, settled, info = self.first.move(model, state[0], message[0], clock)
         other, agreed, report = self.second.move(model, state[1], message[1], clock)
         states = choose(turn, settled, state[0]), choose(turn, state[1], agreed)
@@ -119,5 +130,13 @@ class Alternate(Learner[ModelT, Any, Any, Any]):
         return type(self)(first, second, self.turns), min(limits) if limits else None
 
 
-def _arrays(tree: Any) -> Any:
-    return jax.tree.map(lambda leaf: jnp.asarray(leaf) if is_array(leaf) else leaf, tree)
+def _blank(gather: Callable[[], tuple[MessageT, MemoryT]]) -> MessageT:
+    """Return a message of no data, of the structure that the learner gathers."""
+    shapes = jax.eval_shape(lambda: gather()[0])
+    blank: MessageT = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    return blank
+
+
+def _arrays(tree: TreeT) -> TreeT:
+    arrays: TreeT = jax.tree.map(lambda leaf: jnp.asarray(leaf) if is_array(leaf) else leaf, tree)
+    return arrays

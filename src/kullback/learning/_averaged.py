@@ -1,15 +1,26 @@
 """The model nearest to all models on the way: it wavers less than the last of them."""
 
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Generic, NamedTuple, Self
 
 import equinox as eqx
 import jax
 import numpy as np
 
-from kullback.core import Batch, ClosedFormModel, Extent
-from kullback.learning._learner import Clock, Gathered, Learner, Start, StepInfo, choose
-
-Model = TypeVar("Model", bound=ClosedFormModel)
+from kullback.core import Batch, Extent
+from kullback.learning._learner import (
+    Clock,
+    ClosedFormT,
+    Gathered,
+    Learner,
+    MemoryT,
+    MessageT,
+    Scalar,
+    Start,
+    StateT,
+    StepInfo,
+    choose,
+)
+from kullback.learning._wrapper import Wrapper
 
 
 class Seen(eqx.Module):
@@ -18,7 +29,7 @@ class Seen(eqx.Module):
     extent: Extent
 
     @property
-    def mass(self) -> Any:
+    def mass(self) -> Scalar:
         """The mass of the points."""
         return self.extent.mass
 
@@ -30,40 +41,34 @@ class Seen(eqx.Module):
         return choose(self.mass > 0, self, other) if shapes[0] == shapes[1] else self
 
 
-class _Averages(NamedTuple):
-    inner: Any
-    center: Any
+class _Averages(NamedTuple, Generic[StateT, ClosedFormT]):
+    inner: StateT
+    center: ClosedFormT
 
 
-class Averaged(Learner[Model, _Averages, Any, tuple[Any, Seen]]):
+class Averaged(Wrapper[ClosedFormT, _Averages[StateT, ClosedFormT], MemoryT, tuple[MessageT, Seen]]):
     """Another learner, whose result is the center of all models that it goes through (Polyak averaging)."""
 
-    learner: Learner[Model, Any, Any, Any]
+    learner: Learner[ClosedFormT, StateT, MemoryT, MessageT]
 
-    @property
-    def draws_at_random(self) -> bool:
-        """Whether the other learner draws."""
-        return self.learner.draws_at_random
-
-    def init(self, model: Model, start: Start) -> _Averages:
+    def init(self, model: ClosedFormT, start: Start) -> _Averages[StateT, ClosedFormT]:
         """Begin with the model itself."""
         return _Averages(self.learner.init(model, start), model)
 
-    def memory(self, model: Model, start: Start, key: Any) -> Any:
-        """Return the memory of the other learner."""
-        return self.learner.memory(model, start, key)
-
     def gather(
-        self, model: Model, state: _Averages, memory: Any, batch: Batch, clock: Clock
-    ) -> Gathered[tuple[Any, Seen], Any]:
+        self, model: ClosedFormT, state: _Averages[StateT, ClosedFormT], memory: MemoryT, batch: Batch, clock: Clock
+    ) -> Gathered[tuple[MessageT, Seen], MemoryT]:
         """Return what the other learner gathers, and how much data it was from."""
-        found = self.learner.gather(model, state.inner, memory, batch, clock)
-        extent = batch.extent.after(memory)
-        return found._replace(message=(found.message, Seen(extent)))
+        message, after, sound = self.learner.gather(model, state.inner, memory, batch, clock)
+        return Gathered((message, Seen(batch.extent.after(memory))), after, sound)
 
     def move(
-        self, model: Model, state: _Averages, message: tuple[Any, Seen], clock: Clock
-    ) -> tuple[Model, _Averages, StepInfo]:
+        self,
+        model: ClosedFormT,
+        state: _Averages[StateT, ClosedFormT],
+        message: tuple[MessageT, Seen],
+        clock: Clock,
+    ) -> tuple[ClosedFormT, _Averages[StateT, ClosedFormT], StepInfo]:
         """Move as the other learner does, then the center a little towards where that has led."""
         inner, seen = message
         moved, settled, info = self.learner.move(model, state.inner, inner, clock)
@@ -72,12 +77,6 @@ class Averaged(Learner[Model, _Averages, Any, tuple[Any, Seen]]):
         center = state.center.maximize(before.merge(moved.own_statistics(seen.extent.scale(part))))
         return moved, _Averages(settled, center), info
 
-    def result(self, model: Model, state: _Averages) -> Model:
+    def result(self, model: ClosedFormT, state: _Averages[StateT, ClosedFormT]) -> ClosedFormT:
         """Return the center."""
-        center: Model = state.center
-        return center
-
-    def at(self, step: int, points: float) -> tuple[Self, int | None]:
-        """Ask the other learner."""
-        learner, most = self.learner.at(step, points)
-        return type(self)(learner), most
+        return state.center

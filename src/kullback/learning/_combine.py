@@ -2,22 +2,21 @@
 
 import functools
 from collections.abc import Sequence
-from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from kullback.core import ClosedFormModel, Extent
+from kullback.core import Extent
+from kullback.learning._learner import ClosedFormT, Scalar
 from kullback.runtime import jit
-
-Model = TypeVar("Model", bound=ClosedFormModel)
 
 
 def combine(
-    models: Sequence[Model],
-    weights: Any = None,
+    models: Sequence[ClosedFormT],
+    weights: ArrayLike | None = None,
     align: bool = True,
     like: Extent | Sequence[Extent] | None = None,
-) -> Model:
+) -> ClosedFormT:
     """Return argmin Σ α_m D(Θ_m, Θ): the model with the average of the models' own statistics.
 
     Hidden labels have no names: with `align` all models are lined up with the first before they are averaged. `like` is
@@ -46,12 +45,14 @@ def combine(
 
 
 @jit
-def _from_statistics(models: tuple[Any, ...], like: tuple[Extent, ...], alpha: Any) -> Any:
+def _from_statistics(
+    models: tuple[ClosedFormT, ...], like: tuple[Extent, ...], alpha: tuple[Scalar, ...]
+) -> ClosedFormT:
     own = [model.own_statistics(one.scale(a)) for model, one, a in zip(models, like, alpha, strict=True)]
     return models[0].maximize(functools.reduce(lambda merged, one: merged.merge(one), own))
 
 
-def shares(weights: Any, count: int) -> tuple[Any, ...]:
+def shares(weights: ArrayLike | None, count: int) -> tuple[np.float64, ...]:
     """Return weights that sum to 1; equal ones for None."""
     alpha = np.ones(count) if weights is None else np.asarray(weights, dtype=float)
     if alpha.shape != (count,):

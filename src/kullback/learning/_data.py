@@ -1,14 +1,14 @@
 """Data as the loop asks for it: the next batches of a stream, or one message of everything."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import equinox as eqx
 import jax
 import numpy as np
 
 from kullback.core import Batch, TimeIndex
-from kullback.learning._learner import Clock, Learner
+from kullback.learning._learner import Clock, Learner, MemoryT, MessageT, ModelT, StateT
 from kullback.learning._rules import check_at_least_one
 from kullback.learning._step import gather, merge
 
@@ -24,16 +24,16 @@ class Chunk(NamedTuple):
 
     batches: Batch
     active: np.ndarray
-    position: Any
+    position: object
     epoch_ends: bool
 
 
-class Data(Protocol):
-    """What the loop asks of data."""
+class Source(Protocol):
+    """What the loop asks of all data."""
 
     @property
     def whole(self) -> bool:
-        """Whether a step takes one message of everything, by `gather`; otherwise it takes batches, from `steps`."""
+        """Whether it is `Data`, of which a step takes everything, and not `Batches`."""
 
     @property
     def sites(self) -> int:
@@ -42,18 +42,36 @@ class Data(Protocol):
     def start(self) -> Batch | None:
         """Return some of the data, for a learner to begin from, or None where it cannot be looked at before."""
 
-    def steps(self, position: Any, most: int) -> Chunk | None:
-        """Return the next steps from a position on, at most so many and none of another epoch; None at the end."""
+
+class Data(Source, Protocol):
+    """Data of which each step takes everything, as one message."""
 
     def gather(
-        self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
-    ) -> tuple[Any, tuple[Any, ...]]:
+        self,
+        learner: Learner[ModelT, StateT, MemoryT, MessageT],
+        model: ModelT,
+        state: StateT,
+        memories: tuple[MemoryT, ...],
+        clock: Clock,
+    ) -> tuple[MessageT, tuple[MemoryT, ...]]:
         """Return one message of everything, and the memories after it."""
 
 
+class Batches(Source, Protocol):
+    """Data of which each step takes a batch."""
+
+    def steps(self, position: Any, most: int) -> Chunk | None:
+        """Return the next steps from a position on, at most so many and none of another epoch; None at the end."""
+
+
 def gather_in_turn(
-    batches: Iterable[Batch], learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memory: Any, clock: Clock
-) -> tuple[Any, Any]:
+    batches: Iterable[Batch],
+    learner: Learner[ModelT, StateT, MemoryT, MessageT],
+    model: ModelT,
+    state: StateT,
+    memory: MemoryT,
+    clock: Clock,
+) -> tuple[MessageT, MemoryT]:
     """Return one message of several batches, with the memory of one of them, and what their stream remembers."""
     message: Any = None
     for number, batch in enumerate(batches):
@@ -75,13 +93,14 @@ class AllAtOnce:
         """Return the first batch."""
         return next(iter(self._batches))
 
-    def steps(self, position: Any, most: int) -> Chunk | None:
-        """Return nothing: each step takes everything."""
-        return None
-
     def gather(
-        self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
-    ) -> tuple[Any, tuple[Any, ...]]:
+        self,
+        learner: Learner[ModelT, StateT, MemoryT, MessageT],
+        model: ModelT,
+        state: StateT,
+        memories: tuple[MemoryT, ...],
+        clock: Clock,
+    ) -> tuple[MessageT, tuple[MemoryT, ...]]:
         """Return one message of all batches."""
         message, memory = gather_in_turn(self._batches, learner, model, state, memories[0], clock.at_site(0))
         return message, (memory,)
@@ -97,18 +116,18 @@ class Stream:
 
     whole, sites = False, 1
 
-    def __init__(self, open_at: Callable[[Any], Iterator[tuple[Batch, Any]]], passes: int = 1):
+    def __init__(self, open_at: Callable[[Any], Iterator[tuple[Batch, object]]], passes: int = 1):
         check_at_least_one("passes", passes)
         self._open, self._passes = open_at, passes
-        self._at: Any = None
-        self._coming: Iterator[tuple[Batch, Any]] | None = None
-        self._next: tuple[Batch, Any] | None = None
+        self._at: dict[str, object] | None = None
+        self._coming: Iterator[tuple[Batch, object]] | None = None
+        self._next: tuple[Batch, object] | None = None
 
     @classmethod
     def of(cls, batches: Iterable[Batch], passes: int = 1) -> "Stream":
         """Return the stream of an iterable of batches; a position is the number of batches before it."""
 
-        def open_at(position: int | None) -> Iterator[tuple[Batch, Any]]:
+        def open_at(position: int | None) -> Iterator[tuple[Batch, int]]:
             for number, batch in enumerate(batches):
                 if number >= (position or 0):
                     yield batch, number + 1
@@ -146,12 +165,6 @@ class Stream:
             self._coming = None
         return Chunk(stack([[batch] for batch in found]), np.ones(len(found), bool), self._at, ends)
 
-    def gather(
-        self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
-    ) -> tuple[Any, tuple[Any, ...]]:
-        """Raise: there is no end to wait for."""
-        raise NotImplementedError("A stream is learned from batch by batch.")
-
 
 class Minibatches:
     """Rows of a table in batches of a size, drawn anew for every epoch without replacement.
@@ -176,21 +189,21 @@ class Minibatches:
         """Return the first batch of the table."""
         return self._prepare(np.arange(self._size))
 
-    def steps(self, position: Any, most: int) -> Chunk | None:
+    def steps(self, position: object, most: int) -> Chunk | None:
         """Return the next batches of an epoch."""
         epoch, first = (0, 0) if position is None else self._read(position)
         order, last = self._of_epoch(epoch), min(first + most * self._size, self._rows)
-        batches = [[self._filled(order[at : at + self._size])] for at in range(first, last, self._size)]
+        batches = [[self._pad(order[at : at + self._size])] for at in range(first, last, self._size)]
         ends = last == self._rows
         after = [epoch + 1, 0] if ends else [epoch, last]
         return Chunk(stack(batches), np.ones(len(batches), bool), after, ends)
 
-    def _read(self, position: Any) -> tuple[int, int]:
+    def _read(self, position: object) -> tuple[int, int]:
         """Return the epoch and the row of a position, which may come from a file; raise unless it is one of these."""
-        numbers = isinstance(position, (list, tuple)) and len(position) == 2 and all(map(_is_count, position))
-        if not numbers or position[1] >= self._rows or position[1] % self._size:
-            raise ValueError(f"position is {position!r}: it is none of batches of {self._size} of {self._rows} rows.")
-        return position[0], position[1]
+        match position:
+            case [epoch, row] if _is_count(epoch) and _is_count(row) and row < self._rows and not row % self._size:
+                return epoch, row
+        raise ValueError(f"position is {position!r}: it is none of batches of {self._size} of {self._rows} rows.")
 
     def _of_epoch(self, epoch: int) -> np.ndarray:
         if self._order is None or self._order[0] != epoch:
@@ -200,7 +213,7 @@ class Minibatches:
             self._order = epoch, order
         return self._order[1]
 
-    def _filled(self, rows: np.ndarray) -> Batch:
+    def _pad(self, rows: np.ndarray) -> Batch:
         short = self._size - len(rows)
         if not short:
             return self._prepare(rows)
@@ -208,18 +221,8 @@ class Minibatches:
         weight = np.where(np.arange(self._size) < len(rows), batch.weight, 0)
         return eqx.tree_at(lambda b: b.weight, batch, weight)
 
-    def gather(
-        self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
-    ) -> tuple[Any, tuple[Any, ...]]:
-        """Return one message of all rows, in order."""
-        parts = (np.arange(at, min(at + self._size, self._rows)) for at in range(0, self._rows, self._size))
-        message, memory = gather_in_turn(
-            (self._filled(rows) for rows in parts), learner, model, state, memories[0], clock.at_site(0)
-        )
-        return message, (memory,)
 
-
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 

@@ -1,22 +1,35 @@
 """Batch EM: the model nearest to the data points."""
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 import jax.numpy as jnp
 
-from kullback.core import Batch, ClosedFormModel, Statistics
+from kullback.core import Batch, Statistics
 from kullback.learning._data import AllAtOnce
 from kullback.learning._fit import begin, fit
-from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, StepInfo
+from kullback.learning._learner import AT_ONCE, Clock, ClosedFormT, Gathered, Learner, StepInfo
 from kullback.learning._rules import GainBelow
 from kullback.learning._sized import adaptive_jit
 from kullback.learning._step import gather, move
 
-Model = TypeVar("Model", bound=ClosedFormModel)
+
+class StatisticsLearner(Learner[ClosedFormT, None, None, Statistics]):
+    """A learner whose message is the expected statistics of the data."""
+
+    @property
+    def draws_at_random(self) -> bool:
+        """Nothing is drawn."""
+        return False
+
+    def gather(
+        self, model: ClosedFormT, state: None, memory: None, batch: Batch, clock: Clock
+    ) -> Gathered[Statistics, None]:
+        """E-step: the statistics under the posterior of the model."""
+        return Gathered(model.expected_statistics(batch)[0], None)
 
 
-class EM(Learner[Model, None, None, Any]):
+class EM(StatisticsLearner[ClosedFormT]):
     """The model nearest to the data points, each taken with its posterior under the old model.
 
     Batches hold whole sequences, so nothing is carried from one to the next. A prior enters each model that is made,
@@ -25,16 +38,9 @@ class EM(Learner[Model, None, None, Any]):
 
     prior: Any = None
 
-    @property
-    def draws_at_random(self) -> bool:
-        """Nothing is drawn."""
-        return False
-
-    def gather(self, model: Model, state: None, memory: None, batch: Batch, clock: Clock) -> Gathered[Any, None]:
-        """E-step: what the data says."""
-        return Gathered(model.expected_statistics(batch)[0], None)
-
-    def move(self, model: Model, state: None, message: Any, clock: Clock) -> tuple[Model, None, StepInfo]:
+    def move(
+        self, model: ClosedFormT, state: None, message: Statistics, clock: Clock
+    ) -> tuple[ClosedFormT, None, StepInfo]:
         """M-step: the model with these statistics."""
         return model.maximize(message, self.prior), None, info_of(message)
 
@@ -45,28 +51,29 @@ def info_of(statistics: Statistics) -> StepInfo:
     return StepInfo(jnp.where(mass > 0, statistics.log_likelihood / jnp.where(mass > 0, mass, 1), 0), mass)
 
 
-def em_step(model: Model, batches: Batch | Iterable[Batch], prior: Any = None) -> tuple[Model, StepInfo]:
+def em_step(model: ClosedFormT, batches: Batch | Iterable[Batch], prior: Any = None) -> tuple[ClosedFormT, StepInfo]:
     """Return the model nearest to all points of the batches, each taken with its posterior under the old model."""
-    learner: EM[Model] = EM(prior)
+    learner: EM[ClosedFormT] = EM(prior)
     message, _ = AllAtOnce(batches).gather(learner, model, None, (None,), AT_ONCE)
     moved, _, info = move(model, message, learner, None, AT_ONCE)
     return moved, info
 
 
-def e_step(model: ClosedFormModel, batch: Batch) -> Any:
+def e_step(model: ClosedFormT, batch: Batch) -> Statistics:
     """Return what the data says: its expected statistics."""
-    return gather(model, batch, EM(), None, None, AT_ONCE)[0]
+    learner: EM[ClosedFormT] = EM()
+    return gather(model, batch, learner, None, None, AT_ONCE)[0]
 
 
 @adaptive_jit
-def m_step(model: Any, statistics: Any, prior: Any = None) -> Any:
+def m_step(model: ClosedFormT, statistics: Statistics, prior: Any = None) -> ClosedFormT:
     """Return the model with these statistics."""
     return model.maximize(statistics, prior)
 
 
 def em(
-    model: Model, batch: Batch, steps: int = 100, tolerance: float = 1e-3, prior: Any = None
-) -> tuple[Model, list[float]]:
+    model: ClosedFormT, batch: Batch, steps: int = 100, tolerance: float = 1e-3, prior: Any = None
+) -> tuple[ClosedFormT, list[float]]:
     """Move to the model nearest to the data until its log-likelihood gains less than `tolerance` nats per point.
 
     Returns the model, and the average log-likelihood before each step. Without a prior it never falls.
@@ -80,7 +87,7 @@ def em(
     """
     if steps < 1:
         return model, []
-    learner: EM[Model] = EM(prior)
+    learner: EM[ClosedFormT] = EM(prior)
     data, rule = AllAtOnce(batch), GainBelow(tolerance, steps)
     history: list[StepInfo] = []
     place, _ = fit(learner, begin(learner, model, data, rule), data, rule, record=history.extend)

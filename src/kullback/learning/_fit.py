@@ -1,14 +1,14 @@
 """The loop of all learning: data in, a message, a move; rules, checks and callbacks between the steps."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import jax
 import numpy as np
 
 from kullback.learning._curve import extend_curve
-from kullback.learning._data import Data
-from kullback.learning._learner import Clock, Learner, StepInfo
+from kullback.learning._data import Batches, Data
+from kullback.learning._learner import Clock, Key, Learner, MemoryT, MessageT, ModelT, StateT, StepInfo
 from kullback.learning._rules import DATA_ENDED, Entry, Rule, check_at_least_one
 from kullback.learning._step import FAILURES, move, run
 from kullback.runtime import as_numpy
@@ -17,18 +17,18 @@ _finished: Any = jax.block_until_ready  # it has no types
 #: What memories begin with is drawn at a step that no fit comes to.
 _BEFORE = 2**31 - 1
 
-Validate = Callable[[Any], float]
-Guard = Callable[[Any, StepInfo], str | None]
+Validate = Callable[[ModelT], float]
+Guard = Callable[[ModelT, StepInfo], str | None]
 
 
-class Best(NamedTuple):
+class Best(NamedTuple, Generic[ModelT]):
     """The model that was best, and at which step."""
 
-    model: Any
+    model: ModelT
     step: int
 
 
-class Place(NamedTuple):
+class Place(NamedTuple, Generic[ModelT, StateT, MemoryT]):
     """How far a fit has come: all that it needs to go on, and so what a checkpoint holds.
 
     `memories` are those of the sites, `position` is the data's own, `rule` the state of the rule. `curve` has a row
@@ -36,10 +36,10 @@ class Place(NamedTuple):
     were left out.
     """
 
-    model: Any
-    state: Any
-    memories: tuple[Any, ...]
-    best: Best | None = None
+    model: ModelT
+    state: StateT
+    memories: tuple[MemoryT, ...]
+    best: Best[ModelT] | None = None
     position: Any = None
     step: int = 0
     points: float = 0.0
@@ -48,23 +48,29 @@ class Place(NamedTuple):
     failures: int = 0
 
     @property
-    def found(self) -> Any:
+    def found(self) -> ModelT:
         """The best model where a rule has chosen one, and the last otherwise."""
         return self.model if self.best is None else self.best.model
 
 
-#: Where a chunk has led, what its steps were worth, and whether an epoch ends with it.
-_Taken = tuple[Place, list[StepInfo], bool]
+class _Taken(NamedTuple, Generic[ModelT, StateT, MemoryT]):
+    """Where a chunk has led, what its steps were worth, and whether an epoch ends with it."""
+
+    place: Place[ModelT, StateT, MemoryT]
+    infos: list[StepInfo]
+    epoch_ends: bool
 
 
-def begin(learner: Learner[Any, Any, Any, Any], model: Any, data: Data, rule: Rule, seed: int = 0) -> Place:
+def begin(
+    learner: Learner[ModelT, StateT, MemoryT, MessageT], model: ModelT, data: Data | Batches, rule: Rule, seed: int = 0
+) -> Place[ModelT, StateT, MemoryT]:
     """Return the place at which a fit begins: nothing was learned yet."""
     keys = [_key(learner, seed, _BEFORE, site) for site in range(data.sites)]
     memories = tuple(learner.memory(model, data.start, key) for key in keys)
     return Place(model, learner.init(model, data.start), memories, rule=rule.init())
 
 
-def _key(learner: Any, seed: int, *numbers: int) -> Any:
+def _key(learner: Learner[ModelT, StateT, MemoryT, MessageT], seed: int, *numbers: int) -> Key:
     """Return a key that depends on the seed and on some numbers; None for a learner that draws nothing."""
     if not learner.draws_at_random:
         return None
@@ -75,18 +81,18 @@ def _key(learner: Any, seed: int, *numbers: int) -> Any:
 
 
 def fit(
-    learner: Learner[Any, Any, Any, Any],
-    place: Place,
-    data: Data,
+    learner: Learner[ModelT, StateT, MemoryT, MessageT],
+    place: Place[ModelT, StateT, MemoryT],
+    data: Data | Batches,
     rule: Rule,
     *,
-    validate: Validate | None = None,
-    guard: Guard | None = None,
+    validate: Validate[ModelT] | None = None,
+    guard: Guard[ModelT] | None = None,
     record: Callable[[list[StepInfo]], None] | None = None,
-    callback: Callable[[Place], str | None] | None = None,
+    callback: Callable[[Place[ModelT, StateT, MemoryT]], str | None] | None = None,
     chunk: int = 64,
     seed: int = 0,
-) -> tuple[Place, str]:
+) -> tuple[Place[ModelT, StateT, MemoryT], str]:
     """Learn from a place on until the rule, the data, a guard or a callback says so; return where it ended, and why.
 
     Steps go in chunks of at most `chunk`, which end with an epoch, under one compiled function; their number changes no
@@ -96,21 +102,20 @@ def fit(
     out; after five in a row the fit goes back to its best model and ends.
     """
     check_at_least_one("chunk", chunk)
-    take = _take_all if data.whole else _take_chunk
+    take: Callable[..., _Taken[ModelT, StateT, MemoryT] | None] = _take_all if data.whole else _take_chunk
     most = 1 if rule.every_step else chunk
     while True:
         taken = take(learner, place, data, seed, most)
         if taken is None:
             return place, DATA_ENDED
-        after, infos, epoch_ends = taken
         if record is not None:
-            record(infos)
-        refused = None if guard is None else guard(after.model, infos[-1])
+            record(taken.infos)
+        refused = None if guard is None else guard(taken.place.model, taken.infos[-1])
         if refused is not None:
             return place, refused
-        after, reason = _judge(learner, place, after, rule, infos, epoch_ends, validate)
+        after, reason = _judge(learner, place, taken, rule, validate)
         if after.failures >= FAILURES:
-            failed = infos[after.step - place.step - 1]
+            failed = taken.infos[after.step - place.step - 1]
             return after._replace(model=after.found), _not_finite(after, failed, learner.unit)
         place = after
         if reason is None and callback is not None:
@@ -119,7 +124,13 @@ def fit(
             return place, reason
 
 
-def _take_chunk(learner: Any, place: Place, data: Data, seed: int, most: int) -> _Taken | None:
+def _take_chunk(
+    learner: Learner[ModelT, StateT, MemoryT, MessageT],
+    place: Place[ModelT, StateT, MemoryT],
+    data: Batches,
+    seed: int,
+    most: int,
+) -> _Taken[ModelT, StateT, MemoryT] | None:
     """Take the next steps of a stream."""
     current, limit = learner.at(place.step, place.points)
     chunk = data.steps(place.position, most if limit is None else min(most, limit))
@@ -132,10 +143,16 @@ def _take_chunk(learner: Any, place: Place, data: Data, seed: int, most: int) ->
     seen = [StepInfo(*row) for row in zip(*(np.asarray(leaf).tolist() for leaf in infos), strict=True)]
     step = place.step + int(chunk.active.sum())
     after = place._replace(model=model, state=state, memories=(memory,), position=chunk.position)
-    return after._replace(step=step, points=float(points)), seen, chunk.epoch_ends
+    return _Taken(after._replace(step=step, points=float(points)), seen, chunk.epoch_ends)
 
 
-def _take_all(learner: Any, place: Place, data: Data, seed: int, most: int) -> _Taken | None:
+def _take_all(
+    learner: Learner[ModelT, StateT, MemoryT, MessageT],
+    place: Place[ModelT, StateT, MemoryT],
+    data: Data,
+    seed: int,
+    most: int,
+) -> _Taken[ModelT, StateT, MemoryT]:
     """Take one step towards all of the data."""
     current, _ = learner.at(place.step, place.points)
     clock = Clock(np.int32(place.step), np.asarray(place.points), _key(learner, seed, place.step))
@@ -143,22 +160,21 @@ def _take_all(learner: Any, place: Place, data: Data, seed: int, most: int) -> _
     model, state, info = as_numpy(move(place.model, message, current, place.state, clock))
     seen = StepInfo(float(info.value), float(info.mass), bool(info.finite))
     after = place._replace(model=model, state=state, memories=memories if seen.finite else place.memories)
-    return after._replace(step=place.step + 1, points=place.points + seen.mass), [seen], True
+    return _Taken(after._replace(step=place.step + 1, points=place.points + seen.mass), [seen], True)
 
 
 def _judge(
-    learner: Any,
-    before: Place,
-    after: Place,
+    learner: Learner[ModelT, StateT, MemoryT, MessageT],
+    before: Place[ModelT, StateT, MemoryT],
+    taken: _Taken[ModelT, StateT, MemoryT],
     rule: Rule,
-    infos: list[StepInfo],
-    epoch_ends: bool,
-    validate: Validate | None,
-) -> tuple[Place, str | None]:
+    validate: Validate[ModelT] | None,
+) -> tuple[Place[ModelT, StateT, MemoryT], str | None]:
     """Let the rule see the steps one by one, and keep their curve; return the reason to end, if there is one."""
+    after, infos, epoch_ends = taken
     curve, state, points, failures = after.curve, before.rule, before.points, before.failures
     reason, better = None, False
-    shown = learner.result(after.model, after.state) if epoch_ends else None
+    shown = learner.result(after.model, after.state) if epoch_ends else after.model
     validation = validate(shown) if epoch_ends and validate is not None else None
     for number, info in enumerate(infos):
         points, failures = points + info.mass, 0 if info.finite else failures + 1
@@ -175,7 +191,7 @@ def _judge(
     return after._replace(rule=state, curve=curve, failures=failures), reason
 
 
-def _not_finite(place: Place, info: StepInfo, unit: str) -> str:
+def _not_finite(place: Place[ModelT, StateT, MemoryT], info: StepInfo, unit: str) -> str:
     kept = "last finite model" if place.best is None else f"best model, of step {place.best.step:,},"
     return (
         f"{FAILURES} moves in a row led to numbers that are not finite, the last at step {place.step:,}, on a batch "

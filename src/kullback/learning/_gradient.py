@@ -1,32 +1,41 @@
 """Gradients of an objective, and an optimizer that follows them: for models without a closed form."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
-from kullback.core import Batch, Model
-from kullback.learning._learner import Clock, Gathered, Learner, Start, StepInfo, choose
-
-ModelT = TypeVar("ModelT", bound=Model)
+from kullback.core import Batch
+from kullback.learning._learner import (
+    Clock,
+    Gathered,
+    Key,
+    Learner,
+    ModelT,
+    Scalar,
+    Start,
+    StepInfo,
+    choose,
+)
 
 
 class Loss(NamedTuple):
     """What an objective returns: the loss of a batch, in nats per point, and the memory of its stream after it."""
 
-    value: Any
-    memory: Any = None
+    value: Scalar
+    memory: PyTree = None
 
 
 class Slope(eqx.Module):
     """The average gradient of a loss over points, with the average loss and the mass of the points."""
 
-    mass: Any
-    loss: Any
-    gradient: Any
+    mass: Scalar
+    loss: Scalar
+    gradient: PyTree
 
     def merge(self, other: Self) -> Self:
         """Average by mass. Each phase of an objective was divided by its own count, so one mass is enough."""
@@ -43,14 +52,14 @@ class Optimizer(eqx.Module):
     learning rate compiles nothing.
     """
 
-    numbers: dict[str, Any]
+    numbers: dict[str, np.ndarray]
     factory: Callable[..., Any] | None = eqx.field(static=True)
 
     def __init__(self, factory: Callable[..., Any] | None = None, **numbers: float):
         self.factory = factory
         self.numbers = {name: np.asarray(float(value)) for name, value in numbers.items()}
 
-    def build(self, parameters: Any) -> Any:
+    def build(self, parameters: PyTree) -> Any:
         """Return the transformation, with numbers of the type that the parameters have."""
         import optax  # here, for it takes long to import and few need it
 
@@ -59,7 +68,7 @@ class Optimizer(eqx.Module):
         return factory(**{name: jnp.asarray(value, dtype) for name, value in self.numbers.items()})
 
 
-class Gradient(Learner[ModelT, Any, Any, Slope]):
+class Gradient(Learner[ModelT, PyTree, PyTree, Slope]):
     """Follows the gradient of an objective in the trainable leaves of a model.
 
     `objective(model, batch, memory, key)` is a function of a module; it returns a `Loss`. Where it is a difference of
@@ -67,24 +76,26 @@ class Gradient(Learner[ModelT, Any, Any, Slope]):
     with, such as persistent Markov chains, where there is one.
     """
 
-    objective: Callable[[Any, Batch, Any, Any], Loss] = eqx.field(static=True)
+    objective: Callable[[ModelT, Batch, PyTree, Key], Loss] = eqx.field(static=True)
     optimizer: Optimizer = Optimizer(learning_rate=1e-3)
-    chains: Callable[[Any, Start, Any], Any] | None = eqx.field(static=True, default=None)
+    chains: Callable[[ModelT, Start, Key], PyTree] | None = eqx.field(static=True, default=None)
 
-    def init(self, model: ModelT, start: Start) -> Any:
+    def init(self, model: ModelT, start: Start) -> PyTree:
         """Return the state of the optimizer."""
         parameters, _ = self._parameters(model)
         return self.optimizer.build(parameters).init(parameters)
 
-    def memory(self, model: ModelT, start: Start, key: Any) -> Any:
+    def memory(self, model: ModelT, start: Start, key: Key) -> PyTree:
         """Return the memory that a stream begins with."""
         return None if self.chains is None else self.chains(model, start, key)
 
-    def gather(self, model: ModelT, state: Any, memory: Any, batch: Batch, clock: Clock) -> Gathered[Slope, Any]:
+    def gather(
+        self, model: ModelT, state: PyTree, memory: PyTree, batch: Batch, clock: Clock
+    ) -> Gathered[Slope, PyTree]:
         """Return the gradient of the objective."""
         parameters, rest = self._parameters(model)
 
-        def loss(moving: Any) -> tuple[Any, Any]:
+        def loss(moving: PyTree) -> tuple[Scalar, PyTree]:
             found = self.objective(eqx.combine(moving, rest), batch, memory, clock.key)
             return found.value, found.memory
 
@@ -94,17 +105,17 @@ class Gradient(Learner[ModelT, Any, Any, Slope]):
         value, gradient = jax.tree.map(lambda leaf: jnp.where(mass > 0, leaf, 0), (value, gradient))
         return Gathered(Slope(mass, value, gradient), choose(mass > 0, after, memory))
 
-    def move(self, model: ModelT, state: Any, message: Slope, clock: Clock) -> tuple[ModelT, Any, StepInfo]:
+    def move(self, model: ModelT, state: PyTree, message: Slope, clock: Clock) -> tuple[ModelT, PyTree, StepInfo]:
         """Let the optimizer move the parameters."""
         parameters, rest = self._parameters(model)
         updates, settled = self.optimizer.build(parameters).update(message.gradient, state, parameters)
         moved: ModelT = eqx.combine(_moved(parameters, updates), rest)
-        return moved, settled, StepInfo(-message.loss, message.mass)
+        return moved, settled, StepInfo(jnp.negative(message.loss), message.mass)
 
-    def _parameters(self, model: ModelT) -> tuple[Any, Any]:
+    def _parameters(self, model: ModelT) -> tuple[PyTree, PyTree]:
         parameters, rest = eqx.partition(model, model.trainable())
         return jax.tree.map(jnp.asarray, parameters), rest
 
 
-def _moved(parameters: Any, updates: Any) -> Any:
+def _moved(parameters: PyTree, updates: PyTree) -> PyTree:
     return jax.tree.map(lambda parameter, update: (parameter + update).astype(parameter.dtype), parameters, updates)

@@ -2,7 +2,18 @@
 
 import abc
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    NamedTuple,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+    runtime_checkable,
+)
 
 import equinox as eqx
 import jax
@@ -10,13 +21,23 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
 
-from kullback.core import Batch, Model
+from kullback.core import Batch, ClosedFormModel, Model
+from kullback.numerics import Numeric
 from kullback.runtime import is_array
 
 ModelT = TypeVar("ModelT", bound=Model)
+ClosedFormT = TypeVar("ClosedFormT", bound=ClosedFormModel)
 StateT = TypeVar("StateT")
 MemoryT = TypeVar("MemoryT")
 MessageT = TypeVar("MessageT")
+TreeT = TypeVar("TreeT")
+#: A number: traced, of NumPy or of Python. The parameters of `np.number` are for the type checker.
+if TYPE_CHECKING:
+    Scalar: TypeAlias = Numeric | np.number[Any] | np.bool_ | float
+else:
+    Scalar = Numeric | np.number | np.bool_ | float
+#: A random key; None for a learner that draws nothing.
+Key: TypeAlias = Array | None
 #: Hands out some of the data, or None where it cannot be looked at before.
 Start = Callable[[], Batch | None]
 
@@ -26,7 +47,7 @@ class Mergeable(Protocol):
     """What data says, with its mass. `merge` is associative, and a mass of 0 is its unit: "not this time"."""
 
     @property
-    def mass(self) -> Any:
+    def mass(self) -> Scalar:
         """How much data it stands for."""
 
     def merge(self, other: Self) -> Self:
@@ -39,11 +60,11 @@ class Clock(NamedTuple):
     A learner that draws nothing may be given no key.
     """
 
-    step: Any
-    points: Any
-    key: Any = None
+    step: Scalar
+    points: Scalar
+    key: Key = None
 
-    def at_site(self, site: Any) -> "Clock":
+    def at_site(self, site: int) -> "Clock":
         """Return the clock of one of several sites: each draws for itself."""
         return self if self.key is None else self._replace(key=jax.random.fold_in(self.key, site))
 
@@ -64,7 +85,7 @@ class Gathered(NamedTuple, Generic[MessageT, MemoryT]):
 
     message: MessageT
     memory: MemoryT
-    sound: Any = True
+    sound: Scalar = True
 
 
 class StepInfo(NamedTuple):
@@ -72,7 +93,7 @@ class StepInfo(NamedTuple):
 
     `value` is in nats per point under the model before the move, and more is better: the log-likelihood, a bound of
     it, or an objective with its sign turned. `mass` is the weight of the points; `finite` is False for a move that was
-    left out because what came of it was not.
+    left out because what came of it was not. Arrays inside a compiled function, numbers after it.
     """
 
     value: Any
@@ -100,7 +121,7 @@ class Learner(eqx.Module, Generic[ModelT, StateT, MemoryT, MessageT]):
         """Return the state to begin with; `start()` is some of the data, where there is any to look at."""
         return None  # type: ignore[return-value]
 
-    def memory(self, model: ModelT, start: Start, key: Any) -> MemoryT:
+    def memory(self, model: ModelT, start: Start, key: Key) -> MemoryT:
         """Return the memory that a stream or site begins with."""
         return None  # type: ignore[return-value]
 
@@ -123,12 +144,12 @@ class Learner(eqx.Module, Generic[ModelT, StateT, MemoryT, MessageT]):
         return self, None
 
 
-def as_number(value: Any) -> Any:
+def as_number(value: float | TreeT) -> Numeric | TreeT:
     """Return a number of Python as an array, so that another one compiles nothing, and anything else as it is."""
     return np.asarray(float(value)) if isinstance(value, (int, float)) else value
 
 
-def is_message(node: Any) -> bool:
+def is_message(node: object) -> bool:
     """Whether a node of a tree is one that merges."""
     return isinstance(node, Mergeable)
 
@@ -139,12 +160,13 @@ def merge_messages(one: MessageT, other: MessageT) -> MessageT:
     return merged
 
 
-def all_finite(*trees: Any) -> Bool[Array, ""]:
+def all_finite(*trees: object) -> Bool[Array, ""]:
     """Whether all numbers of some trees are finite."""
     leaves = [leaf for leaf in jax.tree.leaves(trees) if is_array(leaf) and jnp.issubdtype(leaf.dtype, jnp.inexact)]
     return jnp.all(jnp.array([jnp.all(jnp.isfinite(leaf)) for leaf in leaves])) if leaves else jnp.asarray(True)
 
 
-def choose(condition: Any, one: Any, other: Any) -> Any:
+def choose(condition: Scalar, one: TreeT, other: TreeT) -> TreeT:
     """Return the arrays of one tree where the condition holds, and those of the other where it does not."""
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b) if is_array(a) else a, one, other)
+    chosen: TreeT = jax.tree.map(lambda a, b: jnp.where(condition, a, b) if is_array(a) else a, one, other)
+    return chosen

@@ -1,21 +1,19 @@
 """Online EM to first order: a step of natural gradient with the Fisher matrix of the joint."""
 
-from typing import Any, TypeVar
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from kullback.core import Batch, Extent
+from kullback.core import Batch, Extent, Statistics
 from kullback.families import Coordinates
-from kullback.learning._em import info_of
-from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, StepInfo, as_number
+from kullback.learning._em import StatisticsLearner, info_of
+from kullback.learning._learner import AT_ONCE, Clock, ClosedFormT, Scalar, StepInfo, as_number
 from kullback.learning._step import step
 
-Model = TypeVar("Model", bound=Any)
 
-
-class NaturalGradientEM(Learner[Model, None, None, Any]):
+class NaturalGradientEM(StatisticsLearner[ClosedFormT]):
     """Moves to Θ − γ·I_F⁻¹∇L: L is the average −log p(v | Θ), I_F the Fisher matrix of the joint p(h, v | Θ).
 
     ∇L is the gradient of the cross-entropy of the data's expected statistics (Fisher's identity), I_F the Hessian of
@@ -23,30 +21,24 @@ class NaturalGradientEM(Learner[Model, None, None, Any]):
     coordinates, `model.coordinates(name)` and `model.at(name, vector)`: families and mixtures of them do.
     """
 
-    rate: Any = eqx.field(converter=as_number)
+    rate: Scalar = eqx.field(converter=as_number)
     coordinates: Coordinates = eqx.field(static=True, default="natural")
 
-    @property
-    def draws_at_random(self) -> bool:
-        """Nothing is drawn."""
-        return False
-
-    def gather(self, model: Model, state: None, memory: None, batch: Batch, clock: Clock) -> Gathered[Any, None]:
-        """Return what the data says."""
-        return Gathered(model.expected_statistics(batch)[0], None)
-
-    def move(self, model: Model, state: None, message: Any, clock: Clock) -> tuple[Model, None, StepInfo]:
+    def move(
+        self, model: ClosedFormT, state: None, message: Statistics, clock: Clock
+    ) -> tuple[ClosedFormT, None, StepInfo]:
         """Go along the natural gradient."""
-        own, here = model.own_statistics(Extent()), model.coordinates(self.coordinates)
-        gradient = jax.grad(lambda x: model.at(self.coordinates, x).cross_entropy(message))(here) / message.mass
-        fisher = jax.hessian(lambda x: model.at(self.coordinates, x).cross_entropy(own))(here)
-        moved = model.at(self.coordinates, here - self.rate * jnp.linalg.solve(fisher, gradient))
+        flat: Any = model  # one that has flat coordinates
+        own, here = flat.own_statistics(Extent()), flat.coordinates(self.coordinates)
+        gradient = jax.grad(lambda x: flat.at(self.coordinates, x).cross_entropy(message))(here) / message.mass
+        fisher = jax.hessian(lambda x: flat.at(self.coordinates, x).cross_entropy(own))(here)
+        moved = flat.at(self.coordinates, here - self.rate * jnp.linalg.solve(fisher, gradient))
         return moved, None, info_of(message)
 
 
 def natural_gradient_em_step(
-    model: Model, batch: Batch, rate: Any, coordinates: Coordinates = "natural"
-) -> tuple[Model, StepInfo]:
+    model: ClosedFormT, batch: Batch, rate: Scalar, coordinates: Coordinates = "natural"
+) -> tuple[ClosedFormT, StepInfo]:
     """Return the model after one step of `NaturalGradientEM`.
 
     >>> from kullback.families import Poisson
@@ -56,5 +48,6 @@ def natural_gradient_em_step(
     >>> bool(model.components.rate[1] > 9)
     True
     """
-    found = step(NaturalGradientEM(jnp.asarray(rate), coordinates), model, None, None, (batch,), AT_ONCE)
+    learner: NaturalGradientEM[ClosedFormT] = NaturalGradientEM(jnp.asarray(rate), coordinates)
+    found = step(learner, model, None, None, (batch,), AT_ONCE)
     return found.model, found.info

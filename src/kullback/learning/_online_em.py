@@ -1,32 +1,57 @@
 """Online EM: the model nearest to the current one (the inertia) and to the points of a new batch."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from kullback.core import Batch, ClosedFormModel
+from kullback.core import Batch, Statistics
 from kullback.learning._averaged import Averaged
 from kullback.learning._data import Stream, gather_in_turn
 from kullback.learning._em import info_of
 from kullback.learning._fit import begin, fit
-from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, Start, StepInfo, as_number
+from kullback.learning._learner import (
+    AT_ONCE,
+    Clock,
+    ClosedFormT,
+    Gathered,
+    Key,
+    Learner,
+    Scalar,
+    Start,
+    StepInfo,
+    as_number,
+)
 from kullback.learning._rules import Epochs
-from kullback.learning._step import Stepped, move, step
+from kullback.learning._step import move, step
+from kullback.numerics import Numeric
 
-Model = TypeVar("Model", bound=ClosedFormModel)
+
+class DecayingRate(eqx.Module):
+    """The schedule γ_t = (t + offset)^−exponent."""
+
+    exponent: Numeric
+    offset: Numeric
+
+    def __call__(self, step: Scalar) -> Numeric:
+        """Return the rate of step t = 0, 1, …"""
+        return (step + self.offset) ** -self.exponent
+
+
+#: A number, a schedule, or a function of the step.
+Rate: TypeAlias = Scalar | DecayingRate | Callable[[int], float]
 
 
 class Pull(NamedTuple):
     """What moves a model online: the statistics of the data, and what the model itself says of as much of it."""
 
-    data: Any
-    inertia: Any
+    data: Statistics
+    inertia: Statistics
 
 
-class OnlineEM(Learner[Model, None, Any, Pull]):
+class OnlineEM(Learner[ClosedFormT, None, object, Pull]):
     """The model nearest to the current one, with weight 1 − rate, and to the batch, with weight rate.
 
     Rate 1 is batch EM; rate 0 stays. `rate` is a number, a `DecayingRate` of the step, or a Python function of it, with
@@ -35,11 +60,11 @@ class OnlineEM(Learner[Model, None, Any, Pull]):
     data itself.
     """
 
-    rate: Any = eqx.field(converter=as_number)
+    rate: Rate = eqx.field(converter=as_number)
     prior: Any = None
     standardize: bool = eqx.field(static=True, default=False)
 
-    def memory(self, model: Model, start: Start, key: Any) -> Any:
+    def memory(self, model: ClosedFormT, start: Start, key: Key) -> object:
         """Return what a stream carries before its first batch."""
         return model.blank_carry()
 
@@ -48,17 +73,19 @@ class OnlineEM(Learner[Model, None, Any, Pull]):
         """Nothing is drawn."""
         return False
 
-    def gather(self, model: Model, state: None, memory: Any, batch: Batch, clock: Clock) -> Gathered[Pull, Any]:
+    def gather(
+        self, model: ClosedFormT, state: None, memory: object, batch: Batch, clock: Clock
+    ) -> Gathered[Pull, object]:
         """Return what the batch says, and what the model says of as much data."""
         batch, sound = model.standardized(batch) if self.standardize else (batch, True)
         data, carried = model.expected_statistics(batch, memory)
         inertia = model.own_statistics(batch.extent.after(memory))
         return Gathered(Pull(data, inertia), carried, sound)
 
-    def move(self, model: Model, state: None, message: Pull, clock: Clock) -> tuple[Model, None, StepInfo]:
+    def move(self, model: ClosedFormT, state: None, message: Pull, clock: Clock) -> tuple[ClosedFormT, None, StepInfo]:
         """Return the model nearest to both."""
         data, inertia = message
-        rate = self.rate(clock.step) if isinstance(self.rate, DecayingRate) else self.rate
+        rate: Any = self.rate(clock.step) if isinstance(self.rate, DecayingRate) else self.rate
         moved = model.maximize(inertia.scale(1 - rate).merge(data.scale(rate)), self.prior)
         return moved, None, info_of(data)
 
@@ -67,17 +94,6 @@ class OnlineEM(Learner[Model, None, Any, Pull]):
         if isinstance(self.rate, DecayingRate) or not callable(self.rate):
             return self, None
         return type(self)(float(self.rate(step)), self.prior, self.standardize), 1
-
-
-class DecayingRate(eqx.Module):
-    """The schedule γ_t = (t + offset)^−exponent."""
-
-    exponent: Any
-    offset: Any
-
-    def __call__(self, step: Any) -> Any:
-        """Return the rate of step t = 0, 1, …"""
-        return (step + self.offset) ** -self.exponent
 
 
 def decaying_rate(exponent: float = 0.6, offset: float = 1.0) -> DecayingRate:
@@ -90,16 +106,16 @@ def decaying_rate(exponent: float = 0.6, offset: float = 1.0) -> DecayingRate:
 
 
 def online_em_step(
-    model: Model, batches: Batch | Iterable[Batch], rate: Any, prior: Any = None, carry: Any = None
-) -> tuple[Model, Any, StepInfo]:
+    model: ClosedFormT, batches: Batch | Iterable[Batch], rate: Scalar, prior: Any = None, carry: object = None
+) -> tuple[ClosedFormT, Any, StepInfo]:
     """Return the model nearest to the current one, with weight 1 − rate, and to the batch, with weight rate.
 
     Several batches are one step, towards all of them together; each continues the one before it. Returns the model,
     what the next batch carries on, and what is to be seen of the step.
     """
-    learner: OnlineEM[Model] = OnlineEM(jnp.asarray(rate), prior)
+    learner: OnlineEM[ClosedFormT] = OnlineEM(jnp.asarray(rate), prior)
     if isinstance(batches, Batch):
-        found: Stepped = step(learner, model, None, carry, (batches,), AT_ONCE)
+        found = step(learner, model, None, carry, (batches,), AT_ONCE)
         return found.model, found.memory, found.info
     message, carried = gather_in_turn(batches, learner, model, None, carry, AT_ONCE)
     moved, _, info = move(model, message, learner, None, AT_ONCE)
@@ -107,11 +123,11 @@ def online_em_step(
 
 
 def online_em(
-    model: Model,
+    model: ClosedFormT,
     batches: Iterable[Batch],
     rate: float | Callable[[int], float] | None = None,
     average: bool = False,
-) -> tuple[Model, list[float]]:
+) -> tuple[ClosedFormT, list[float]]:
     """Go through the batches once. `rate` is a schedule, or a constant that follows drift.
 
     For models with time, a batch whose first row does not begin a sequence continues the batch before it.
@@ -127,7 +143,7 @@ def online_em(
     2
     """
     schedule = decaying_rate() if rate is None else rate
-    learner: Learner[Any, Any, Any, Any] = Averaged(OnlineEM(schedule)) if average else OnlineEM(schedule)
+    learner: Learner[ClosedFormT, Any, object, Any] = Averaged(OnlineEM(schedule)) if average else OnlineEM(schedule)
     data, rule = Stream.of(batches), Epochs(1)
     history: list[StepInfo] = []
     place, _ = fit(learner, begin(learner, model, data, rule), data, rule, record=history.extend)

@@ -3,7 +3,7 @@
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from kullback.runtime import as_numpy, read_tree, tensors_of
 from kullback.storage import atomic_write, check_writable, has_format, pack_tensors, remove_leftovers, sentence
 
 FORMAT = "kullback place"
+PlaceT = TypeVar("PlaceT", bound=Place[Any, Any, Any])
 _TREES = ("model", "state", "memories")
 
 
-def save_place(path: str | Path, place: Place, about: Any = None) -> None:
+def save_place(path: str | Path, place: PlaceT, about: object = None) -> None:
     """Write a place, whole or not at all. `about` is anything that JSON can hold, which must be the same to go on."""
     path = Path(path)
     check_writable(path)
@@ -30,7 +31,7 @@ def save_place(path: str | Path, place: Place, about: Any = None) -> None:
     atomic_write(path, pack_tensors(FORMAT, header, arrays))
 
 
-def load_place(path: str | Path, like: Place, about: Any = None) -> Place:
+def load_place(path: str | Path, like: PlaceT, about: object = None) -> PlaceT:
     """Read a place of a fit that begins at `like`; raise one sentence if it is not one.
 
     Shapes and types are those of `like`, whose leaves may be `jax.ShapeDtypeStruct`.
@@ -63,10 +64,10 @@ def load_place(path: str | Path, like: Place, about: Any = None) -> Place:
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{path} is not a checkpoint to go on from: {sentence(error)}") from None
     numbers = {name: header[name] for name in ("step", "points", "failures", "position", "rule")}
-    return Place(**trees, best=best, curve=curve, **numbers)
+    return like._replace(**trees, best=best, curve=curve, **numbers)
 
 
-def _check(header: dict[str, Any], like: Place) -> None:
+def _check(header: dict[str, Any], like: PlaceT) -> None:
     """Raise unless the numbers of a header can be those of a place."""
     for name in ("step", "failures", *(["best"] if header["best"] is not None else [])):
         value = header[name]

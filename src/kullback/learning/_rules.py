@@ -1,12 +1,16 @@
 """When a fit ends. The state of a rule is JSON, so that a checkpoint can hold it."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 #: Why a fit ended: there is little left to gain, there are no more steps or epochs, the data is over, or the validation
 #: part has not gained for some epochs.
 CONVERGED, LIMIT, DATA_ENDED, NO_GAIN = "converged", "limit", "data ended", "no gain"
+
+
+#: What a rule remembers, by name: counts and values, None where there is none yet.
+RuleState: TypeAlias = dict[str, float | None]
 
 
 def check_at_least_one(name: str, value: int | None) -> None:
@@ -29,7 +33,7 @@ class Entry(NamedTuple):
 class Verdict(NamedTuple):
     """The state of a rule after a step, the reason to end here or None, and whether the model is the best so far."""
 
-    state: Any
+    state: RuleState
     reason: str | None = None
     better: bool = False
 
@@ -41,10 +45,10 @@ class Rule(Protocol):
     def every_step(self) -> bool:
         """Whether the fit may end after any step, and not only with an epoch."""
 
-    def init(self) -> Any:
+    def init(self) -> RuleState:
         """Return the state to begin with."""
 
-    def update(self, state: Any, entry: Entry) -> Verdict:
+    def update(self, state: RuleState, entry: Entry) -> Verdict:
         """Take in a step."""
 
 
@@ -68,14 +72,14 @@ class GainBelow:
         self._tolerance, self._most, self._falling = tolerance, most, falling
         self._before, self._done = before, done
 
-    def init(self) -> Any:
+    def init(self) -> RuleState:
         """Return the value before the first step, and how many steps there were."""
         return {"value": self._before if np.isfinite(self._before) else None, "steps": self._done}
 
-    def update(self, state: Any, entry: Entry) -> Verdict:
+    def update(self, state: RuleState, entry: Entry) -> Verdict:
         """Compare the value with the one before."""
-        before, steps = state["value"], state["steps"] + 1
-        after = {"value": entry.value if np.isfinite(entry.value) else None, "steps": steps}
+        before, steps = state["value"], (state["steps"] or 0) + 1
+        after: RuleState = {"value": entry.value if np.isfinite(entry.value) else None, "steps": steps}
         if before is not None:
             gain = entry.value - before
             if (gain if self._falling else abs(gain)) < self._tolerance:
@@ -96,21 +100,27 @@ class Epochs:
         check_at_least_one("patience", patience)
         self._most, self._patience, self._tolerance = most, patience, tolerance
 
-    def init(self) -> Any:
+    def init(self) -> RuleState:
         """Return that there were no epochs."""
         return {"epochs": 0, "best": None, "waited": 0, "total": 0.0, "mass": 0.0}
 
-    def update(self, state: Any, entry: Entry) -> Verdict:
+    def update(self, state: RuleState, entry: Entry) -> Verdict:
         """Take in a step, and at the end of an epoch compare it with the best."""
-        total, mass = state["total"] + entry.value * entry.mass, state["mass"] + entry.mass
+        total, mass = (state["total"] or 0) + entry.value * entry.mass, (state["mass"] or 0) + entry.mass
         if not entry.epoch_ends:
             return Verdict({**state, "total": total, "mass": mass})
         value = entry.validation if entry.validation is not None else total / mass if mass else -np.inf
         best = state["best"]
         better = bool(np.isfinite(value)) and (best is None or value > best)
         gained = better and (best is None or value > best + self._tolerance)
-        epochs, waited = state["epochs"] + 1, 0 if gained else state["waited"] + 1
-        after = {"epochs": epochs, "best": value if better else best, "waited": waited, "total": 0.0, "mass": 0.0}
+        epochs, waited = (state["epochs"] or 0) + 1, 0 if gained else (state["waited"] or 0) + 1
+        after: RuleState = {
+            "epochs": epochs,
+            "best": value if better else best,
+            "waited": waited,
+            "total": 0.0,
+            "mass": 0.0,
+        }
         if epochs == self._most:
             return Verdict(after, LIMIT, better)
         return Verdict(after, NO_GAIN if waited == self._patience else None, better)

@@ -1,42 +1,42 @@
 """Online EM for models whose own statistics have no closed form: the inertia is drawn."""
 
-from typing import Any, TypeVar
-
 import equinox as eqx
 import jax.numpy as jnp
 
-from kullback.core import Batch, ClosedFormModel
+from kullback.core import Batch
 from kullback.learning._em import info_of
-from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, StepInfo, as_number
+from kullback.learning._learner import AT_ONCE, Clock, ClosedFormT, Gathered, Key, Learner, Scalar, StepInfo, as_number
 from kullback.learning._online_em import Pull
 from kullback.learning._step import step
+from kullback.numerics import Numeric
 
-Model = TypeVar("Model", bound=ClosedFormModel)
 
-
-class SampledInertia(Learner[Model, None, None, Pull]):
+class SampledInertia(Learner[ClosedFormT, None, None, Pull]):
     """The model nearest to the batch (weight rate) and to `draws` points of the current model (weight 1 − rate).
 
     The posteriors of both are those of the current model. As `draws` grows this becomes online EM.
     """
 
-    rate: Any = eqx.field(converter=as_number)
+    rate: Numeric | float = eqx.field(converter=as_number)
     draws: int = eqx.field(static=True)
 
-    def gather(self, model: Model, state: None, memory: None, batch: Batch, clock: Clock) -> Gathered[Pull, None]:
+    def gather(self, model: ClosedFormT, state: None, memory: None, batch: Batch, clock: Clock) -> Gathered[Pull, None]:
         """Return what the batch says, and what points of the model's own say, with the same mass."""
+        assert clock.key is not None  # it draws
         data, _ = model.expected_statistics(batch)
         drawn, _ = model.expected_statistics(Batch(model.sample(clock.key, (self.draws,))))
         return Gathered(Pull(data, drawn.scale(batch.extent.mass / self.draws)), None)
 
-    def move(self, model: Model, state: None, message: Pull, clock: Clock) -> tuple[Model, None, StepInfo]:
+    def move(self, model: ClosedFormT, state: None, message: Pull, clock: Clock) -> tuple[ClosedFormT, None, StepInfo]:
         """Return the model nearest to both."""
         data, inertia = message
         moved = model.maximize(inertia.scale(1 - self.rate).merge(data.scale(self.rate)))
         return moved, None, info_of(data)
 
 
-def sampled_inertia_step(model: Model, batch: Batch, rate: Any, key: Any, draws: int) -> tuple[Model, StepInfo]:
+def sampled_inertia_step(
+    model: ClosedFormT, batch: Batch, rate: Scalar, key: Key, draws: int
+) -> tuple[ClosedFormT, StepInfo]:
     """Return the model after one step of `SampledInertia`.
 
     >>> import jax
@@ -47,5 +47,6 @@ def sampled_inertia_step(model: Model, batch: Batch, rate: Any, key: Any, draws:
     >>> bool(model.components.rate[1] > 9)
     True
     """
-    found = step(SampledInertia(jnp.asarray(rate), draws), model, None, None, (batch,), AT_ONCE._replace(key=key))
+    learner: SampledInertia[ClosedFormT] = SampledInertia(jnp.asarray(rate), draws)
+    found = step(learner, model, None, None, (batch,), AT_ONCE._replace(key=key))
     return found.model, found.info

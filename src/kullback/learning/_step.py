@@ -4,53 +4,70 @@ A step is always the same function, so that a run of 64 steps ends at the same b
 """
 
 import functools
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool
 
 from kullback.core import Batch
-from kullback.learning._learner import Clock, Learner, StepInfo, all_finite, choose, merge_messages
+from kullback.learning._learner import (
+    Clock,
+    Learner,
+    MemoryT,
+    MessageT,
+    ModelT,
+    Scalar,
+    StateT,
+    StepInfo,
+    TreeT,
+    all_finite,
+    choose,
+    merge_messages,
+)
 from kullback.learning._sized import adaptive_jit
+from kullback.numerics import Numeric
 from kullback.runtime import filter_jit, is_array, jit
 
 #: After so many moves in a row to what is not finite a fit ends.
 FAILURES = 5
 
 
-class Stepped(NamedTuple):
+class Stepped(NamedTuple, Generic[ModelT, StateT, MemoryT]):
     """What a step leaves behind. Where it is not `sound`, it must be taken again without what makes it quick."""
 
-    model: Any
-    state: Any
-    memory: Any
+    model: ModelT
+    state: StateT
+    memory: MemoryT
     info: StepInfo
-    sound: Any
+    sound: Scalar
 
 
 def step_once(
-    learner: Learner[Any, Any, Any, Any],
-    model: Any,
-    state: Any,
-    memory: Any,
+    learner: Learner[ModelT, StateT, MemoryT, MessageT],
+    model: ModelT,
+    state: StateT,
+    memory: MemoryT,
     batches: Sequence[Batch],
     clock: Clock,
-    active: Any = True,
-) -> Stepped:
+    active: Scalar = True,
+) -> Stepped[ModelT, StateT, MemoryT]:
     """Return what one step makes of a model: several batches, one after the other in the same stream, are one step.
 
     A move to what is not finite is left out, and so is a step that is not active or has no point that counts: then
     nothing changes.
     """
-    active = active & jnp.any(jnp.stack([jnp.any(batch.counted > 0) for batch in batches]))
-    message, after = None, memory
-    sound: Any = True
-    for number, batch in enumerate(batches):
-        gathered = learner.gather(model, state, after, batch, clock.at_batch(number))
-        message = gathered.message if message is None else merge_messages(message, gathered.message)
-        after, sound = gathered.memory, jnp.logical_and(sound, gathered.sound)
+    active = jnp.logical_and(active, jnp.any(jnp.stack([jnp.any(batch.counted > 0) for batch in batches])))
+    message, after, sound = learner.gather(model, state, memory, batches[0], clock)
+    for number, batch in enumerate(batches[1:], 1):
+        found = learner.gather(model, state, after, batch, clock.at_batch(number))
+        message, after, sound = (
+            merge_messages(message, found.message),
+            found.memory,
+            jnp.logical_and(sound, found.sound),
+        )
     moved, settled, info = learner.move(model, state, message, clock)
     finite = all_finite(moved, settled, after) & ~jnp.isnan(info.value)
     taken = active & finite
@@ -66,26 +83,26 @@ def step_once(
 step = jit(step_once)
 
 
-class Run(NamedTuple):
+class Run(NamedTuple, Generic[ModelT, StateT, MemoryT]):
     """What a run of steps leaves behind: the infos have an entry for each step."""
 
-    model: Any
-    state: Any
-    memory: Any
-    points: Any
+    model: ModelT
+    state: StateT
+    memory: MemoryT
+    points: Scalar
     infos: StepInfo
 
 
 def run_steps(
-    learner: Learner[Any, Any, Any, Any],
-    model: Any,
-    state: Any,
-    memory: Any,
+    learner: Learner[ModelT, StateT, MemoryT, MessageT],
+    model: ModelT,
+    state: StateT,
+    memory: MemoryT,
     batches: Batch,
-    active: Any,
+    active: Bool[Numeric, " steps"],
     clock: Clock,
-    failures: Any = 0,
-) -> Run:
+    failures: Scalar = 0,
+) -> Run[ModelT, StateT, MemoryT]:
     """Take the steps of stacked batches, whose leaves have the axes (steps, batches of a step, rows, …).
 
     `failures` is how many moves before these were left out, one after the other; after five no more steps are taken.
@@ -101,18 +118,20 @@ def run_steps(
         model = eqx.combine(arrays, fixed)
         found = step_once(learner, model, state, memory, several, Clock(number, points, key), on)
         failed = jnp.where(on, jnp.where(found.info.finite, 0, failed + 1), failed)
-        after = number + jnp.asarray(on, number.dtype), points + found.info.mass.astype(points.dtype), failed
+        after = number + jnp.asarray(on, number.dtype), points + jnp.asarray(found.info.mass, points.dtype), failed
         return (eqx.filter(found.model, is_array), found.state, found.memory, *after), found.info
 
     arrays, fixed = eqx.partition(model, is_array)
     points = jnp.asarray(clock.points, jnp.result_type(float))
     counts = jnp.asarray(clock.step, jnp.int32), points, jnp.asarray(failures, jnp.int32)
     start = (*jax.tree.map(jnp.asarray, (arrays, state, memory)), *counts)
-    (arrays, state, memory, _, points, _), infos = _scan(body, start, (batches, active))
+    (arrays, state, memory, _, points, _), infos = _scan(body, start, (batches, jnp.asarray(active)))
     return Run(eqx.combine(arrays, fixed), state, memory, points, infos)
 
 
-def _scan(body: Any, carry: Any, rows: tuple[Batch, Any]) -> tuple[Any, Any]:
+def _scan(
+    body: Callable[[TreeT, tuple[Batch, Array]], tuple[TreeT, StepInfo]], carry: TreeT, rows: tuple[Batch, Array]
+) -> tuple[TreeT, StepInfo]:
     """Return what `jax.lax.scan` does, in a loop of which the compiler cannot know that it has one turn only.
 
     Otherwise it takes such a loop apart and rounds in another order: the bits would depend on the length of chunks.
@@ -123,17 +142,17 @@ def _scan(body: Any, carry: Any, rows: tuple[Batch, Any]) -> tuple[Any, Any]:
         rows = jax.tree.map(lambda leaf: jnp.concatenate([leaf, leaf]), rows)
     rows = jax.tree.map(jnp.asarray, rows)
 
-    def at(place: Any) -> Any:
+    def at(place: Scalar) -> tuple[Batch, Array]:
         return jax.tree.map(lambda leaf: jax.lax.dynamic_index_in_dim(leaf, place, keepdims=False), rows)
 
-    def turn(place: Any, both: Any) -> Any:
+    def turn(place: Array, both: tuple[TreeT, StepInfo]) -> tuple[TreeT, StepInfo]:
         carry, info = body(both[0], at(place))
         put = functools.partial(jax.lax.dynamic_update_index_in_dim, index=place, axis=0)
         return carry, jax.tree.map(put, both[1], info)
 
     shapes = jax.eval_shape(lambda carry: body(carry, at(0))[1], carry)
     blank = jax.tree.map(lambda leaf: jnp.zeros((length, *leaf.shape), leaf.dtype), shapes)
-    found: tuple[Any, Any] = jax.lax.fori_loop(0, turns, turn, (carry, blank))
+    found: tuple[TreeT, StepInfo] = jax.lax.fori_loop(0, turns, turn, (carry, blank))
     return found
 
 
@@ -141,7 +160,14 @@ run = filter_jit(run_steps)
 
 
 @adaptive_jit
-def gather(model: Any, batch: Batch, learner: Any, state: Any, memory: Any, clock: Clock) -> Any:
+def gather(
+    model: ModelT,
+    batch: Batch,
+    learner: Learner[ModelT, StateT, MemoryT, MessageT],
+    state: StateT,
+    memory: MemoryT,
+    clock: Clock,
+) -> tuple[MessageT, MemoryT]:
     """Return what a batch says, by itself: batch EM and clusters put many such messages together before a move."""
     return learner.gather(model, state, memory, batch, clock)[:2]
 
@@ -151,7 +177,13 @@ merge = filter_jit(merge_messages)
 
 
 @adaptive_jit
-def move(model: Any, message: Any, learner: Any, state: Any, clock: Clock) -> tuple[Any, Any, StepInfo]:
+def move(
+    model: ModelT,
+    message: MessageT,
+    learner: Learner[ModelT, StateT, MemoryT, MessageT],
+    state: StateT,
+    clock: Clock,
+) -> tuple[ModelT, StateT, StepInfo]:
     """Move a model by what all the data has said, unless what comes of it is not finite."""
     moved, settled, info = learner.move(model, state, message, clock)
     finite = all_finite(moved, settled) & ~jnp.isnan(info.value)

@@ -3,12 +3,14 @@
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import jax
 import numpy as np
 
-from kullback.runtime._kept import jit
+from kullback.runtime._kept import Function, jit
+
+TreeT = TypeVar("TreeT")
 
 
 def is_array(leaf: Any) -> bool:
@@ -16,9 +18,10 @@ def is_array(leaf: Any) -> bool:
     return isinstance(leaf, (jax.Array, np.ndarray, np.generic))
 
 
-def as_numpy(tree: Any) -> Any:
+def as_numpy(tree: TreeT) -> TreeT:
     """Return a tree with NumPy arrays in the place of JAX's: what crosses a border. Functions stay as they are."""
-    return jax.tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf, tree)
+    arrays: TreeT = jax.tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf, tree)
+    return arrays
 
 
 @jax.tree_util.register_static
@@ -29,7 +32,7 @@ class _Constant:
     value: Any
 
 
-def filter_jit(function: Callable[..., Any], compiler: Callable[[Any], Any] = jit) -> Callable[..., Any]:
+def filter_jit(function: Function, compiler: Callable[[Any], Any] = jit) -> Function:
     """Compile a function of a module whose arguments and results may have functions among their leaves.
 
     >>> filter_jit(lambda activation, x: (activation, activation(x)))(abs, np.array([-1.0, 2.0]))[0] is abs
@@ -49,7 +52,7 @@ def filter_jit(function: Callable[..., Any], compiler: Callable[[Any], Any] = ji
             return plain(*args)
         return _without_constants(with_constants(*_with_constants(args)))
 
-    return call
+    return cast(Function, call)
 
 
 def _with_constants(tree: Any) -> Any:
