@@ -94,10 +94,8 @@ def test_a_count_beyond_which_numbers_have_gaps_is_refused(name):
 
 
 def test_many_categories_have_few_features():
-    from kullback.estimators._columns import category_features
-
     column = np.array([0.0, 9_999.0, 0.0, 1_234.5, 17.0])
-    seen = category_features(column, 10_000)
+    seen = families.Categorical.cluster_view(column, 10_000)
     assert seen.shape == (5, 256)
     np.testing.assert_array_equal(seen[0], seen[2])
     assert not seen[3].any()

@@ -11,11 +11,11 @@ from kullback import models
 from kullback.families import DiagonalGaussian, Gaussian
 from kullback.report import write_report
 from kullback.report._combination import counterparts
+from kullback.report._context import ReportContext
 from kullback.report._facts import facts as facts_of
 from kullback.report._linear_system import _one_step
 from kullback.report._parts import table
 from kullback.report._rows import least_likely
-from kullback.report._subject import Subject
 from report.reports import CHAIN, MAKE, Page, blobs, fitted, series
 from tiers import slow
 
@@ -114,7 +114,7 @@ def test_head_tells_what_was_learned_from_how_much(tmp_path):
     told = float(facts["Log-likelihood of the data"].split()[0].replace("−", "-"))
     assert told == pytest.approx(estimator.score(X), rel=1e-3)
     stream = kullback.GaussianMixture(2, random_state=0).fit_stream(np.array_split(X.to_numpy(), 4))
-    told_of_stream = dict(facts_of(Subject(stream)))
+    told_of_stream = dict(facts_of(ReportContext(stream)))
     assert told_of_stream["Batches"] == "4"
     assert "Converged" not in told_of_stream
 
@@ -123,7 +123,7 @@ def test_least_likely_rows_are_those_with_the_lowest_score():
     estimator, X = fitted("GaussianMixture")
     X = X.copy()
     X[17] = 50.0
-    (least,) = least_likely(Subject(estimator, X))
+    (least,) = least_likely(ReportContext(estimator, X))
     found = [int(row[0]) for row in least.rows]
     assert found == np.argsort(estimator.score_samples(X))[:10].tolist()
     assert found[0] == 17
@@ -155,10 +155,10 @@ def test_components_have_the_color_of_what_they_went_into(tmp_path):
         gaussians = Gaussian(means[order] + shift, np.tile(np.eye(2), (len(order), 1, 1)))
         return kullback.GaussianMixture.from_model(models.Mixture(np.full(len(order), 1 / len(order)), gaussians))
 
-    after = Subject(mixture([0, 1, 2], 0.0))
-    assert counterparts(Subject(mixture([2, 0, 1], 0.3)), after).tolist() == [2, 0, 1]
-    assert counterparts(Subject(mixture([1, 2], 0.3)), after).tolist() == [1, 2]
-    assert counterparts(Subject(mixture([1, 1, 2, 0], 0.3)), after).tolist()[2:] == [2, 0]
+    after = ReportContext(mixture([0, 1, 2], 0.0))
+    assert counterparts(ReportContext(mixture([2, 0, 1], 0.3)), after).tolist() == [2, 0, 1]
+    assert counterparts(ReportContext(mixture([1, 2], 0.3)), after).tolist() == [1, 2]
+    assert counterparts(ReportContext(mixture([1, 1, 2, 0], 0.3)), after).tolist()[2:] == [2, 0]
     before = mixture([2, 0, 1], 0.3)
     _, text = read(write_report(after.estimator, tmp_path / "page.html", before=[before]))
     figures = [re.search(rf'<figure id="combination-{k}".*?</figure>', text, re.DOTALL).group() for k in range(2)]
@@ -228,7 +228,7 @@ def test_a_forecast_goes_as_far_as_the_inputs_that_are_known(tmp_path):
 
 def test_what_was_expected_one_step_before_is_the_forecast_of_one_step():
     system, X, inputs = driven()
-    found = _one_step(Subject(system, X, None, inputs), X, inputs)
+    found = _one_step(ReportContext(system, X, None, inputs), X, inputs)
     for row in (1, 60, 119):
         one = system.forecast(X[:row], inputs=inputs[:row], future_inputs=inputs[row : row + 1])
         np.testing.assert_allclose(found[row - 1], one.mean[0], rtol=1e-9)
@@ -240,11 +240,11 @@ def test_sequences_are_told_apart(tmp_path):
     page, text = read(write_report(estimator, tmp_path / "page.html", X, lengths=lengths))
     check_page(page, text)
     assert "Dotted lines are where a sequence ends" in text
-    subject = Subject(estimator, X, lengths)
-    np.testing.assert_array_equal(subject.labels, estimator.predict(X, lengths))
-    assert subject.log_likelihoods.sum() == pytest.approx(estimator.score(X, lengths), rel=1e-9)
+    context = ReportContext(estimator, X, lengths)
+    np.testing.assert_array_equal(context.labels, estimator.predict(X, lengths))
+    assert context.log_likelihoods.sum() == pytest.approx(estimator.score(X, lengths), rel=1e-9)
     assert estimator.score(X, lengths) != pytest.approx(estimator.score(X), rel=1e-4)
-    (least,) = least_likely(subject)
+    (least,) = least_likely(context)
     assert least.headers[:3] == ["row", "sequence", "log-likelihood"]
     assert all(cells[1] == str(int(int(cells[0]) >= 30)) for cells in least.rows)
 

@@ -2,20 +2,18 @@
 
 import re
 
-import jax
 import numpy as np
 import pytest
 from scipy import stats
 
 import kullback
-from kullback.families import Categorical, Exponential, Gaussian, Independent, Poisson
-from kullback.families._unsplittable import UnsplittableFamily
+from kullback.families import Categorical, Gaussian, Independent, Poisson
 from kullback.report import write_report
-from kullback.report._columns import columns_of
-from kullback.report._components import draw_plane, plane_of, shown_rows
+from kullback.report._columns import Column
+from kullback.report._components import draw_plane, plane_of, rows_to_draw
+from kullback.report._context import ReportContext
 from kullback.report._grid import MOST_BARS, grid
-from kullback.report._subject import Subject
-from report.reports import COUNTS, blobs, chain, fitted, holes, mixture
+from report.reports import blobs, chain, fitted, holes, mixture
 
 WORDS = ["run", "idle", "<b>warm</b>"]
 
@@ -32,10 +30,10 @@ def dots(axes):
 @pytest.mark.parametrize("columns", [2, 3])
 def test_rows_with_missing_values_are_not_drawn(columns):
     X = holes(blobs(columns=columns))
-    subject = Subject(two_gaussians(columns), X)
-    plane = plane_of(subject)
+    context = ReportContext(two_gaussians(columns), X)
+    plane = plane_of(context)
     axes = kullback.plots.panels()[1]
-    draw_plane(axes, subject, plane, shown_rows(subject))
+    draw_plane(axes, context, plane, rows_to_draw(context))
     whole = X[~np.isnan(X).any(axis=1)]
     drawn = dots(axes)
     assert len(drawn) == len(whole) < len(X)
@@ -85,21 +83,22 @@ def test_words_of_a_category_are_shown_and_escaped(tmp_path):
 
 def test_words_stand_at_the_axes():
     model, X = of_words()
-    subject = Subject(model, X, words={"status": WORDS})
-    at = grid(subject.columns[0], subject.weights, X[:, 0])
+    context = ReportContext(model, X, words={"status": WORDS})
+    at = grid(context.columns[0], context.weights, X[:, 0])
     assert at.labels == tuple(WORDS)
-    np.testing.assert_allclose(at.densities(subject.columns[0]), [[0.75, 0.25, 0.0], [0.0, 0.5, 0.5]])
-    np.testing.assert_array_equal(at.seen(X[:, 0]), X[:, 0])
+    np.testing.assert_allclose(at.densities(context.columns[0]), [[0.75, 0.25, 0.0], [0.0, 0.5, 0.5]])
+    np.testing.assert_array_equal(at.bar_positions(X[:, 0]), X[:, 0])
 
 
 def test_of_many_words_the_commonest_have_bars():
     shares = np.random.default_rng(0).dirichlet(np.full(100, 0.3), 2)
-    column = columns_of(Independent(Categorical(shares[:, None])), None)[0].named([f"w{k}" for k in range(100)])
+    (marginal,) = Independent(Categorical(shares[:, None])).marginals()
+    column = Column.of(marginal, 2, [f"w{k}" for k in range(100)])
     at = grid(column, np.array([0.5, 0.5]), None)
     order = np.argsort(-shares.mean(axis=0))
     assert set(at.labels) == {f"w{k}" for k in order[:MOST_BARS]}
     values = np.arange(100.0)
-    assert np.isin(at.seen(values), at.x).sum() == MOST_BARS
+    assert np.isin(at.bar_positions(values), at.x).sum() == MOST_BARS
     assert column.words[0].endswith(f"… {(shares[0] > 0).sum() - 8} more")
 
 
@@ -116,7 +115,8 @@ def test_states_of_words_have_words_in_time(tmp_path):
 @pytest.mark.parametrize("rate", [3.0, 60.0, 40_000.0])
 def test_counts_have_bars_of_whole_numbers(rate):
     values = np.random.default_rng(0).poisson(rate, 500).astype(float)
-    column = columns_of(Independent(Poisson(np.array([[rate]]))), None)[0]
+    (marginal,) = Independent(Poisson(np.array([[rate]]))).marginals()
+    column = Column.of(marginal, 1)
     at = grid(column, np.ones(1), values)
     assert len(at.x) <= MOST_BARS
     assert at.width == int(at.width) >= 1
@@ -125,7 +125,7 @@ def test_counts_have_bars_of_whole_numbers(rate):
     expected = law.cdf(at.first + at.width - 1) - law.cdf(at.first - 1)
     np.testing.assert_allclose(at.densities(column)[0], expected, atol=1e-3 if rate > 1000 else 1e-12)
     counted = [np.mean((values >= one) & (values < one + at.width)) for one in at.first]
-    seen = at.seen(values)
+    seen = at.bar_positions(values)
     np.testing.assert_allclose([np.mean(seen == x) for x in at.x], counted)
     np.testing.assert_allclose(sum(counted), 1)
 
@@ -134,25 +134,3 @@ def test_a_page_of_wide_counts_says_what_a_bar_is(tmp_path):
     model = mixture(kullback.PoissonMixture, Independent(Poisson(np.array([[2.0, 40.0], [8.0, 1500.0]]))))
     text = write_report(model, tmp_path / "page.html").read_text(encoding="utf-8")
     assert re.search(r"Each bar is of \d\d whole numbers\.", text)
-
-
-class Unheard(UnsplittableFamily):
-    """A family from elsewhere: exponentials under another name."""
-
-    fixed_size = 1
-    rate: jax.Array
-    vars().update({name: part for name, part in vars(Exponential).items() if not name.startswith("__")})
-    __init__ = Exponential.__init__
-
-
-def test_a_family_that_is_not_known_has_no_picture_and_the_page_says_so(tmp_path, monkeypatch):
-    parts = Independent(Unheard(np.array([[1.0, 2.0], [3.0, 4.0]])))
-    assert not isinstance(parts.columns, Exponential)
-    assert [column.density for column in columns_of(parts, None)] == [None, None]
-    model = mixture(kullback.PoissonMixture, COUNTS)
-    subject = Subject(model)
-    subject.components = parts
-    monkeypatch.setattr("kullback.report._write.Subject", lambda *given: subject)
-    text = write_report(model, tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "There is no picture of column 0 (Unheard), column 1 (Unheard): this page does not know the family." in text
-    assert "rad, κ" not in text

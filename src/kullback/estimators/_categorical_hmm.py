@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kullback.estimators._columns import category_features, count_categories, whole
+from kullback.estimators._columns import count_categories
 from kullback.estimators._hidden_markov import (
     HMM_CONSTRAINTS,
     LAG,
@@ -20,7 +20,7 @@ from kullback.estimators._hmm_starts import RANDOM_STARTS, StateStart
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
 from kullback.estimators.constraints import Interval
-from kullback.families import Categorical, Independent
+from kullback.families import Categorical, Independent, is_whole
 from kullback.models import HiddenMarkovModel
 
 
@@ -116,7 +116,7 @@ class CategoricalHMM(HiddenMarkovEstimator):
         with np.errstate(invalid="ignore"):
             if (X < 0).any():
                 raise ValueError("Symbols should be nonnegative")
-            if not (whole(X) | np.isnan(X)).all():
+            if not (is_whole(X) | np.isnan(X)).all():
                 raise ValueError("Symbols should be integers")
         many = self.n_features
         if many is None and not first and hasattr(self, "emissionprob_"):
@@ -166,7 +166,7 @@ class CategoricalHMM(HiddenMarkovEstimator):
         return _neighborhood(self._shown(X))
 
     def _shown(self, X: np.ndarray) -> np.ndarray:
-        return category_features(X[:, 0], self.n_features)
+        return Categorical.cluster_view(X[:, 0], self.n_features)
 
     def _emission_parameters(self) -> dict[str, int]:
         return {"e": self.n_components * (np.shape(self.emissionprob_)[1] - 1)}

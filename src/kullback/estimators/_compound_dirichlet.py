@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kullback import models
-from kullback.estimators._columns import check_rows
+from kullback.estimators._columns import check_entries
 from kullback.estimators._estimator import Estimator
 from kullback.estimators._fit_data import RowData
 from kullback.estimators._model_estimator import check_kind
@@ -105,7 +105,7 @@ class CompoundDirichlet(Estimator):
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         if X.shape[1] < 2:
             raise ValueError(f"X has {X.shape[1]} feature(s): a minimum of 2 is required, the counts of a row.")
-        check_rows(X, "compound_dirichlet")
+        check_entries(X, "compound_dirichlet")
         return X
 
     def __sklearn_tags__(self) -> Any:

@@ -27,20 +27,7 @@ from kullback.estimators._hmm_starts import RANDOM_STARTS, StateStart
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
 from kullback.estimators.constraints import Interval
-from kullback.families import (
-    Bernoulli,
-    Beta,
-    Categorical,
-    Dirichlet,
-    Exponential,
-    Gamma,
-    Independent,
-    Ising,
-    Multinomial,
-    Poisson,
-    Product,
-)
-from kullback.models import CompoundDirichlet, HiddenMarkovModel
+from kullback.models import HiddenMarkovModel
 from kullback.runtime import computing
 
 
@@ -186,7 +173,8 @@ class HMM(HiddenMarkovEstimator):
         """Return nothing: they are learned or not as a whole."""
 
     def _emission_means(self, emissions: Any) -> np.ndarray:
-        return _means(emissions, self.n_components)
+        with computing():
+            return np.asarray(emissions.column_means).reshape(self.n_components, -1)
 
     def _seen_by_kmeans(self, X: np.ndarray) -> np.ndarray:
         seen = indicators(X, self._families, self.n_categories_)
@@ -197,8 +185,7 @@ class HMM(HiddenMarkovEstimator):
         return self._seen_by_kmeans(X)
 
     def _emission_parameters(self) -> dict[str, int]:
-        emissions = self._emissions_now()
-        return {"e": self.n_components * (getattr(emissions, "size", None) or emissions.concentration.shape[-1])}
+        return {"e": self.n_components * self._emissions_now().size}
 
     @property
     def _random_starts(self) -> int:
@@ -232,34 +219,3 @@ class HMM(HiddenMarkovEstimator):
     def _parameters_of(cls, model: HiddenMarkovModel) -> dict[str, Any]:
         check_hidden_markov(model)
         return {"n_components": len(model.initial), "family": family_of(model.emissions)}
-
-
-def _means(emissions: Any, k: int) -> np.ndarray:
-    """Return the mean of what each state emits: of an angle its direction, of categories that of their numbers."""
-    if isinstance(emissions, Product):
-        return np.concatenate([_means(part, k) for part in emissions.parts], axis=1)
-    one = emissions.columns if isinstance(emissions, Independent) else emissions
-    match one:
-        case Poisson():
-            mean = one.rate
-        case Exponential():
-            mean = 1 / np.asarray(one.rate)
-        case Gamma():
-            mean = np.asarray(one.shape) / np.asarray(one.rate)
-        case Beta():
-            mean = np.asarray(one.alpha) / (np.asarray(one.alpha) + np.asarray(one.beta))
-        case Bernoulli():
-            mean = one.probability
-        case Categorical():
-            mean = np.asarray(one.probabilities) @ np.arange(one.probabilities.shape[-1])
-        case Multinomial():
-            mean = one.trials * np.asarray(one.probabilities)
-        case Dirichlet() | CompoundDirichlet():
-            share = np.asarray(one.concentration) / np.sum(one.concentration, axis=-1, keepdims=True)
-            mean = share * getattr(one, "trials", 1)
-        case Ising():
-            with computing():
-                mean = np.asarray(one.expectation)[:, : one.biases.shape[-1]]
-        case _:
-            mean = one.mean
-    return np.asarray(mean).reshape(k, -1)

@@ -17,6 +17,7 @@ from kullback.estimators._columns import (
     chosen_family,
     family_of,
     indicators,
+    is_euclidean,
     most_categories,
     named_family,
     plain_components,
@@ -27,6 +28,7 @@ from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureE
 from kullback.estimators._model_estimator import check_kind
 from kullback.estimators._rows import Rows
 from kullback.estimators.constraints import Interval
+from kullback.families import Gaussian
 from kullback.models import Mixture as MixtureModel
 
 #: What `n_categories` may be.
@@ -74,21 +76,15 @@ class FamilyMixture(MixtureEstimator):
         return {"n_features_in_": shape.n, "n_categories_": shape.categories, "n_trials_": shape.trials}
 
     def _n_parameters(self) -> int:
-        components = self.to_model().components
-        size = getattr(components, "size", None) or components.concentration.shape[-1]
-        return len(self.weights_) * size + len(self.weights_) - 1
-
-    @property
-    def _all_gaussian(self) -> bool:
-        return isinstance(self._families, str) and self._families.endswith("gaussian")
+        return len(self.weights_) * self.to_model().components.size + len(self.weights_) - 1
 
     @property
     def _softness(self) -> float:
-        return 0.0 if self._all_gaussian else 0.1
+        return 0.0 if is_euclidean(self._families) else 0.1
 
     def _seen_by_kmeans(self, rows: Rows) -> Callable[[np.ndarray], np.ndarray]:
         """Return standardized columns, and categories as indicators, but Gaussians as they are."""
-        if self._all_gaussian:
+        if is_euclidean(self._families):
             return lambda values: values
         some = rows.filled(np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 10_000)).astype(int)))
         spread = indicators(some, self._families, self.n_categories_).std(axis=0)
@@ -143,7 +139,8 @@ class Mixture(FamilyMixture):
         'auto' goes by the types of the columns: true and false are 'bernoulli', numbers 'gaussian'. Otherwise a name
         for all columns together or for each of them: 'gaussian', 'diagonal_gaussian', 'spherical_gaussian',
         'bernoulli', 'categorical', 'poisson', 'exponential', 'gamma', 'beta', 'von_mises', 'dirichlet', 'multinomial',
-        'compound_dirichlet', 'ising'. A list has one name for each column, for tables with mixed columns.
+        'compound_dirichlet', 'ising', or one of `kullback.families.register_family`. A list has one name for each
+        column, for tables with mixed columns.
     tied : bool
         Whether all components share one covariance, for Gaussian families.
     equal_weights : bool
@@ -238,7 +235,7 @@ class Mixture(FamilyMixture):
         }
 
     def _mixture(self, weights: np.ndarray, components: Any) -> MixtureModel:
-        shared = "covariance" if self._families == "gaussian" else "variance"
+        shared = "covariance" if isinstance(components, Gaussian) else "variance"
         return MixtureModel(
             weights, components, self.temperature, (shared,) if self.tied else (), bool(self.equal_weights)
         )

@@ -151,7 +151,7 @@ def check_attributes(estimator: Any) -> None:
 
 def _check_categories(estimator: Any, shape: dict[str, Any]) -> None:
     """Raise unless the numbers of categories and trials are those of the model, or fewer in some columns."""
-    if shape.get("n_trials_", 0) != getattr(estimator, "n_trials_", 0):
+    if shape.get("n_trials_", 0) not in (0, getattr(estimator, "n_trials_", 0)):
         raise ValueError(f"n_trials_ is {estimator.n_trials_}, and the model has {shape['n_trials_']}.")
     if "n_categories_" not in shape:
         return

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 
-from kullback.estimators._columns import is_count
 from kullback.estimators._hidden_markov import (
     HMM_CONSTRAINTS,
     LAG,
@@ -19,6 +18,7 @@ from kullback.estimators._hmm_starts import RANDOM_STARTS, StateStart
 from kullback.estimators._labeled import labeled
 from kullback.estimators._sequences import Sequences
 from kullback.estimators.constraints import Interval
+from kullback.families import is_count
 from kullback.models import Counts, HiddenMarkovModel
 from kullback.runtime import computing
 

@@ -5,11 +5,14 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import entr, xlog1py, xlogy
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.core import Batch, MeanStatistics
-from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.core import MeanStatistics
+from kullback.families._component import Support
+from kullback.families._marginal import Marginal
+from kullback.families._scalar import ScalarFamily
 from kullback.numerics import (
     LinearForm,
     Numeric,
@@ -22,7 +25,7 @@ from kullback.numerics import (
 )
 
 
-class Bernoulli(UnsplittableFamily):
+class Bernoulli(ScalarFamily):
     """P(x = 1) = p for x in {0, 1}. For variables in {−1, +1} see `Ising`.
 
     Coordinates: source and expectation p; statistic T = x; natural log p/(1−p).
@@ -32,6 +35,7 @@ class Bernoulli(UnsplittableFamily):
     """
 
     fixed_size = 1
+    support = Support(lambda x: (x == 0) | (x == 1), "0 or 1", discrete=True)
 
     probability: Float[Numeric, "*batch"]
 
@@ -39,17 +43,13 @@ class Bernoulli(UnsplittableFamily):
         self.probability = as_parameter(probability)
         check_values("probability", self.probability, lambda v: (v >= 0) & (v <= 1), "in [0, 1]")
 
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.probability.shape
+    @classmethod
+    def standard(cls, shape: tuple[int, ...], categories: int = 0) -> Self:
+        return cls(np.full(shape, 0.5))
 
     @property
-    def event_shape(self) -> tuple[int, ...]:
-        return ()
-
-    @property
-    def size(self) -> int:
-        return 1
+    def column_means(self) -> Any:
+        return self.probability
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:
@@ -76,10 +76,6 @@ class Bernoulli(UnsplittableFamily):
         return jnp.asarray(x, dtype=jnp.asarray(self.probability).dtype)[..., None]
 
     @property
-    def source(self) -> Float[Array, "*batch d"]:
-        return jnp.asarray(self.probability)[..., None]
-
-    @property
     def natural(self) -> Float[Array, "*batch d"]:
         self._check_interior()
         return jnp.log(self.source) - jnp.log1p(-self.source)
@@ -87,10 +83,6 @@ class Bernoulli(UnsplittableFamily):
     @property
     def expectation(self) -> Float[Array, "*batch d"]:
         return self.source
-
-    @classmethod
-    def _from_source(cls, source: Numeric) -> Self:
-        return cls(source[..., 0])
 
     @classmethod
     def _from_natural(cls, natural: Numeric) -> Self:
@@ -124,14 +116,16 @@ class Bernoulli(UnsplittableFamily):
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         return self._fisher_source()
 
+    def raise_zeros(self, least: float) -> Self:
+        return eqx.tree_at(lambda b: b.probability, self, np.clip(np.asarray(self.probability), least, 1 - least))
+
+    def marginal(self) -> Marginal:
+        p = np.ravel(self.probability)
+        table = Marginal.of_table([0, 1], np.stack([1 - p, p], axis=1), "probability {probability}", {"probability": p})
+        return table._replace(codes=2)
+
     def _check_interior(self) -> None:
         check_interior("probability", self.probability, lambda p: (p > 0) & (p < 1))
-
-    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
-        return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
-
-    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
-        return own_means(self, mass, self.expectation)
 
     def _from_statistics(self, statistics: MeanStatistics) -> Self:
         return eqx.tree_at(lambda b: b.probability, self, _mean(statistics))

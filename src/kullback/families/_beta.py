@@ -5,16 +5,19 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import xlog1py, xlogy
 from jaxtyping import Array, Bool, Float
 
-from kullback.core import Batch, MeanStatistics
+from kullback.core import MeanStatistics
+from kullback.families._component import Support
 from kullback.families._dirichlet import Dirichlet
-from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.families._marginal import scipy_law
+from kullback.families._scalar import ScalarFamily
 from kullback.numerics import Numeric, as_parameter, check_positive, share_batch
 
 
-class Beta(UnsplittableFamily):
+class Beta(ScalarFamily):
     """p(x) ∝ x^(α−1) (1−x)^(β−1) for x in (0, 1).
 
     The base measure is 1/x(1−x). Coordinates:
@@ -28,6 +31,8 @@ class Beta(UnsplittableFamily):
     """
 
     fixed_size = 2
+    support = Support(lambda x: (x > 0) & (x < 1), "between 0 and 1")
+    words = "α {alpha}, β {beta}"
 
     alpha: Float[Numeric, "*batch"]
     beta: Float[Numeric, "*batch"]
@@ -39,20 +44,24 @@ class Beta(UnsplittableFamily):
         self.alpha, self.beta = share_batch(("alpha", alpha), ("beta", beta))
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.alpha.shape
-
-    @property
-    def event_shape(self) -> tuple[int, ...]:
-        return ()
-
-    @property
-    def size(self) -> int:
-        return 2
-
-    @property
     def _dirichlet(self) -> Dirichlet:
         return Dirichlet(self.source)
+
+    @classmethod
+    def standard(cls, shape: tuple[int, ...], categories: int = 0) -> Self:
+        return cls(np.ones(shape), np.ones(shape))
+
+    @property
+    def column_means(self) -> Any:
+        return np.asarray(self.alpha) / (np.asarray(self.alpha) + np.asarray(self.beta))
+
+    @property
+    def column_variances(self) -> Any:
+        mean = self.column_means
+        return mean * (1 - mean) / (np.asarray(self.alpha) + np.asarray(self.beta) + 1)
+
+    def law(self) -> Any:
+        return scipy_law("beta", self.alpha, self.beta)
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:
@@ -73,20 +82,12 @@ class Beta(UnsplittableFamily):
         return jnp.stack([jnp.log(jnp.asarray(x)), jnp.log1p(-jnp.asarray(x))], axis=-1)
 
     @property
-    def source(self) -> Float[Array, "*batch d"]:
-        return jnp.stack([jnp.asarray(self.alpha), jnp.asarray(self.beta)], axis=-1)
-
-    @property
     def natural(self) -> Float[Array, "*batch d"]:
         return self.source
 
     @property
     def expectation(self) -> Float[Array, "*batch d"]:
         return self._dirichlet.expectation
-
-    @classmethod
-    def _from_source(cls, source: Numeric) -> Self:
-        return cls(source[..., 0], source[..., 1])
 
     @classmethod
     def _from_natural(cls, natural: Numeric) -> Self:
@@ -115,12 +116,6 @@ class Beta(UnsplittableFamily):
 
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         return self._dirichlet.fisher("expectation")
-
-    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
-        return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
-
-    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
-        return own_means(self, mass, self.expectation)
 
     def _from_statistics(self, statistics: MeanStatistics) -> Self:
         alpha = self._dirichlet._from_statistics(statistics).concentration

@@ -8,9 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import entr, xlogy
 from jaxtyping import Array, Bool, Float, Num
+from numpy.typing import NDArray
 
-from kullback.core import Batch, MeanStatistics
-from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.core import MeanStatistics
+from kullback.families._component import Support, is_whole
+from kullback.families._marginal import Marginal
+from kullback.families._scalar import ScalarFamily
 from kullback.numerics import (
     LinearForm,
     Numeric,
@@ -22,8 +25,11 @@ from kullback.numerics import (
     log_or_lowest,
 )
 
+#: Numbers that stand for a category at most, where clusters are looked for.
+_INDICATORS = 256
 
-class Categorical(UnsplittableFamily):
+
+class Categorical(ScalarFamily):
     """P(x = k) = p_k for x in {0, …, K−1}.
 
     Coordinates, each of length K−1; the last category is the reference:
@@ -35,6 +41,8 @@ class Categorical(UnsplittableFamily):
     >>> Categorical(probabilities=[0.5, 0.25, 0.25]).natural.round(3).tolist()
     [0.693..., 0.0]
     """
+
+    support = Support(is_whole, "a category 0, 1, 2, …", discrete=True, codes=True)
 
     probabilities: Float[Numeric, "*batch k"]
 
@@ -48,12 +56,41 @@ class Categorical(UnsplittableFamily):
         return self.probabilities.shape[:-1]
 
     @property
-    def event_shape(self) -> tuple[int, ...]:
-        return ()
-
-    @property
     def size(self) -> int:
         return self.probabilities.shape[-1] - 1
+
+    @property
+    def codes(self) -> int:
+        return self.probabilities.shape[-1]
+
+    @classmethod
+    def standard(cls, shape: tuple[int, ...], categories: int = 0) -> Self:
+        return cls(np.full((*shape, max(categories, 2)), 1 / max(categories, 2)))
+
+    @classmethod
+    def least_parameters(cls, columns: int, categories: int = 0) -> int:
+        return columns * max(categories, 1)
+
+    @classmethod
+    def cluster_view(cls, column: NDArray[Any], categories: int = 0) -> NDArray[Any]:
+        """Return an indicator of each category, or, of very many categories, random directions about as far apart."""
+        if categories <= _INDICATORS:
+            return (np.arange(categories) == column[:, None]).astype(float)
+        directions = np.random.default_rng(0).normal(0, _INDICATORS**-0.5, (categories + 1, _INDICATORS))
+        directions[categories] = 0  # of an entry that is no category: the mean that stands for a missing one
+        known = (column == np.floor(column)) & (column < categories)
+        return directions[np.where(known, column, categories).astype(np.int64)]
+
+    @property
+    def column_means(self) -> Any:
+        return np.asarray(self.probabilities) @ np.arange(self.codes)
+
+    def raise_zeros(self, least: float) -> Self:
+        return eqx.tree_at(lambda c: c.probabilities, self, positive_shares(self.probabilities, least))
+
+    def marginal(self) -> Marginal:
+        p = np.asarray(self.probabilities)[:, 0]
+        return Marginal.of_table(range(self.codes), p, "", {})._replace(codes=self.codes)
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:
@@ -70,7 +107,7 @@ class Categorical(UnsplittableFamily):
 
     def linear_form(self, x: Any) -> LinearForm:
         """Return log p(x) = Σ_k [x = k]·log p_k."""
-        features = self._indicators(x)
+        features = self.extended_statistics(x)
         base = jnp.where(jnp.any(features > 0, axis=-1), jnp.zeros((), features.dtype), -jnp.inf)
         return LinearForm(features, log_or_lowest(self.probabilities), base)
 
@@ -79,9 +116,10 @@ class Categorical(UnsplittableFamily):
         return jax.random.categorical(key, logits, shape=shape + self.batch_shape)
 
     def statistics(self, x: Any) -> Float[Array, "... d"]:
-        return self._indicators(x)[..., :-1]
+        return self.extended_statistics(x)[..., :-1]
 
-    def _indicators(self, x: Any) -> Float[Array, "... k"]:
+    def extended_statistics(self, x: Any) -> Float[Array, "... k"]:
+        """Return all K indicators: the last frequency is not one minus the others, so it keeps its digits."""
         dtype = jnp.asarray(self.probabilities).dtype
         return (jnp.asarray(x)[..., None] == jnp.arange(self.size + 1)).astype(dtype)
 
@@ -135,13 +173,9 @@ class Categorical(UnsplittableFamily):
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         return simplex_fisher(self.probabilities)
 
-    # The average keeps all K frequencies: the last is not one minus the others, so it keeps its digits.
-
-    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
-        return gather_means(self, batch, self._indicators(batch.values), log_likelihood)
-
-    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
-        return own_means(self, mass, jnp.asarray(self.probabilities))
+    @property
+    def extended_expectation(self) -> Float[Array, "*batch k"]:
+        return jnp.asarray(self.probabilities)
 
     def _from_statistics(self, statistics: MeanStatistics) -> Self:
         return eqx.tree_at(lambda c: c.probabilities, self, statistics.mean)
@@ -153,6 +187,15 @@ class Categorical(UnsplittableFamily):
 def _with_reference(natural: Numeric) -> Float[Array, "*batch k"]:
     natural = jnp.asarray(natural)
     return jnp.concatenate([natural, jnp.zeros_like(natural[..., :1])], axis=-1)
+
+
+def positive_shares(probabilities: Any, least: float) -> NDArray[Any]:
+    """Return probabilities with a little for those that are none; where all are some, as they are."""
+    probabilities = np.asarray(probabilities)
+    if (probabilities > 0).all():
+        return probabilities
+    raised = np.maximum(probabilities, least)
+    return raised / raised.sum(axis=-1, keepdims=True)
 
 
 def simplex_fisher(probabilities: Numeric) -> Float[Array, "*batch d d"]:

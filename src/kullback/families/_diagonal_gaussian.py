@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from kullback.core import Batch, CenteredStatistics, Standardization, average, expand, row_weight, weighted_total
-from kullback.families._family import ExponentialFamily
+from kullback.families._gaussian_family import GaussianFamily
 from kullback.families._gaussian_rows import (
     LOG_TWO_PI,
     diagonal_spreads,
@@ -17,11 +17,11 @@ from kullback.families._gaussian_rows import (
     features_moments,
     near_enough,
 )
-from kullback.families._unsplittable import drawn_where_missing
+from kullback.families._unsplittable import draw_missing
 from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim, check_positive, ratio_excess, share_batch
 
 
-class DiagonalGaussian(ExponentialFamily):
+class DiagonalGaussian(GaussianFamily):
     """N(μ, diag(σ²)) on Rⁿ.
 
     Coordinates, each of length 2n:
@@ -52,16 +52,17 @@ class DiagonalGaussian(ExponentialFamily):
         self.mean, self.variance = share_batch(("mean", mean), ("variance", variance), (1, 1))
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.mean.shape[:-1]
-
-    @property
-    def event_shape(self) -> tuple[int, ...]:
-        return self.mean.shape[-1:]
-
-    @property
     def size(self) -> int:
         return 2 * self.mean.shape[-1]
+
+    @classmethod
+    def column_name(cls) -> str:
+        """Return "gaussian": side by side with other columns, Gaussian ones are independent."""
+        return "gaussian"
+
+    @classmethod
+    def plain(cls, members: int, columns: int, categories: int = 0, trials: int = 0) -> Self:
+        return cls(np.zeros((members, columns)), np.ones((members, columns)))
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:
@@ -135,7 +136,7 @@ class DiagonalGaussian(ExponentialFamily):
         square = jnp.square(precision)
         return _coordinate_blocks(precision + 2 * jnp.square(mean) * square, -mean * square, 0.5 * square)
 
-    def seen_from(self, scaling: Standardization) -> "DiagonalGaussian":
+    def standardize(self, scaling: Standardization) -> "DiagonalGaussian":
         """Return the members in the coordinates u = (x − center) / scale."""
         mean, variance = (
             (self.mean - scaling.center) / scaling.scale,
@@ -145,7 +146,6 @@ class DiagonalGaussian(ExponentialFamily):
 
     @property
     def column_variances(self) -> Float[Array, "*batch n"]:
-        """The variance of each column."""
         return jnp.asarray(self.variance)
 
     @property
@@ -215,15 +215,12 @@ class DiagonalGaussian(ExponentialFamily):
 
     def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:
         """Draw the missing entries of each row, for each member; the others say nothing about them."""
-        return drawn_where_missing(self, batch, key)
+        return draw_missing(self, batch, key)
 
     def _expected_statistics(self, mass: Float[Array, "*batch"]) -> CenteredStatistics:
         return CenteredStatistics(
             mass, jnp.zeros_like(mass), jnp.asarray(self.mean), jnp.asarray(self.variance), squares
         )
-
-    def _from_statistics(self, statistics: CenteredStatistics) -> Self:
-        return eqx.tree_at(lambda g: (g.mean, g.variance), self, (statistics.mean, statistics.spread))
 
     def cross_entropy(self, statistics: CenteredStatistics) -> Float[Array, "*batch"]:
         variance = jnp.asarray(self.variance)

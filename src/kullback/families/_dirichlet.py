@@ -5,12 +5,15 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Bool, Float
+from numpy.typing import NDArray
 
-from kullback.core import Batch, MeanStatistics
-from kullback.families._potential_excess import potential_excess
-from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.core import MeanStatistics
+from kullback.families._component import Support
+from kullback.families._marginal import Marginal, scipy_law
+from kullback.families._unsplittable import UnsplittableFamily
 from kullback.numerics import (
     Numeric,
     as_parameter,
@@ -40,6 +43,8 @@ class Dirichlet(UnsplittableFamily):
     [1.0, 2.0, 3.0]
     """
 
+    support = Support(lambda x: x > 0, "positive", total=1.0)
+
     concentration: Float[Numeric, "*batch k"]
 
     def __init__(self, concentration: Any):
@@ -60,6 +65,24 @@ class Dirichlet(UnsplittableFamily):
     @property
     def size(self) -> int:
         return self.concentration.shape[-1]
+
+    @classmethod
+    def plain(cls, members: int, columns: int, categories: int = 0, trials: int = 0) -> Self:
+        return cls(np.ones((members, columns)))
+
+    @property
+    def column_means(self) -> Any:
+        return np.asarray(self.concentration) / np.sum(self.concentration, axis=-1, keepdims=True)
+
+    def marginals(self, totals: NDArray[Any] | None = None) -> list[Marginal]:
+        alpha = np.asarray(self.concentration, dtype=float)
+        rest = alpha.sum(axis=1, keepdims=True) - alpha
+        return [
+            Marginal.of_law(
+                scipy_law("beta", a[:, None], b[:, None]), "concentration {concentration}", {"concentration": a}
+            )
+            for a, b in zip(alpha.T, rest.T, strict=True)
+        ]
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:
@@ -111,9 +134,6 @@ class Dirichlet(UnsplittableFamily):
     def entropy(self) -> Float[Array, "*batch"]:
         return self.log_partition - jnp.sum(jnp.subtract(self.concentration, 1) * self.expectation, axis=-1)
 
-    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
-        return potential_excess(self.kind, other.natural, self.natural)
-
     def _fisher_source(self) -> Float[Array, "*batch d d"]:
         return self._fisher_natural()
 
@@ -128,12 +148,6 @@ class Dirichlet(UnsplittableFamily):
         inverse = 1 / trigamma(alpha)
         product = inverse[..., :, None] * inverse[..., None, :]
         return inverse[..., None] * jnp.eye(self.size, dtype=alpha.dtype) + product / dirichlet_slack(alpha)[..., None]
-
-    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
-        return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
-
-    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
-        return own_means(self, mass, self.expectation)
 
     def _from_statistics(self, statistics: MeanStatistics) -> Self:
         return eqx.tree_at(lambda d: d.concentration, self, dirichlet_concentration(statistics.mean))

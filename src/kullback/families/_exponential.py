@@ -5,14 +5,18 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
+from numpy.typing import NDArray
 
-from kullback.core import Batch, MeanStatistics
-from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.core import MeanStatistics
+from kullback.families._component import Support
+from kullback.families._marginal import scipy_law
+from kullback.families._scalar import ScalarFamily
 from kullback.numerics import Numeric, as_parameter, check_positive, ratio_excess
 
 
-class Exponential(UnsplittableFamily):
+class Exponential(ScalarFamily):
     """p(x) = r e^(−rx) for x ≥ 0.
 
     Coordinates: source r; statistic T = x; natural −r; expectation 1/r.
@@ -22,6 +26,7 @@ class Exponential(UnsplittableFamily):
     """
 
     fixed_size = 1
+    support = Support(lambda x: x >= 0, "0 or more")
 
     rate: Float[Numeric, "*batch"]
 
@@ -29,17 +34,24 @@ class Exponential(UnsplittableFamily):
         self.rate = as_parameter(rate)
         check_positive("rate", self.rate)
 
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.rate.shape
+    @classmethod
+    def standard(cls, shape: tuple[int, ...], categories: int = 0) -> Self:
+        return cls(np.ones(shape))
+
+    @classmethod
+    def cluster_view(cls, column: NDArray[Any], categories: int = 0) -> NDArray[Any]:
+        return np.log1p(column)[:, None]
 
     @property
-    def event_shape(self) -> tuple[int, ...]:
-        return ()
+    def column_means(self) -> Any:
+        return 1 / np.asarray(self.rate)
 
     @property
-    def size(self) -> int:
-        return 1
+    def column_variances(self) -> Any:
+        return 1 / np.square(self.rate)
+
+    def law(self) -> Any:
+        return scipy_law("expon", scale=1 / np.asarray(self.rate))
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:
@@ -57,20 +69,12 @@ class Exponential(UnsplittableFamily):
         return jnp.asarray(x, dtype=jnp.asarray(self.rate).dtype)[..., None]
 
     @property
-    def source(self) -> Float[Array, "*batch d"]:
-        return jnp.asarray(self.rate)[..., None]
-
-    @property
     def natural(self) -> Float[Array, "*batch d"]:
         return -self.source
 
     @property
     def expectation(self) -> Float[Array, "*batch d"]:
         return 1 / self.source
-
-    @classmethod
-    def _from_source(cls, source: Numeric) -> Self:
-        return cls(source[..., 0])
 
     @classmethod
     def _from_natural(cls, natural: Numeric) -> Self:
@@ -101,14 +105,5 @@ class Exponential(UnsplittableFamily):
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         return jnp.square(self.rate)[..., None, None]
 
-    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
-        return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
-
-    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
-        return own_means(self, mass, self.expectation)
-
     def _from_statistics(self, statistics: MeanStatistics) -> Self:
         return eqx.tree_at(lambda e: e.rate, self, 1 / statistics.mean[..., 0])
-
-    def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
-        return jnp.multiply(statistics.mass, self.rate * statistics.mean[..., 0] - jnp.log(self.rate))

@@ -7,7 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.core import Batch, ClosedFormModel, Extent, Statistics
+from kullback.core import Batch, Extent, Statistics
+from kullback.families._component import Component
+from kullback.families._potential_excess import potential_excess
 from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim
 
 Coordinates: TypeAlias = Literal["source", "natural", "expectation"]
@@ -37,7 +39,7 @@ class Kind(NamedTuple):
         return f"{self.family.__name__} with {self.size} coordinates{fixed}"
 
 
-class ExponentialFamily(ClosedFormModel):
+class ExponentialFamily(Component):
     """A family p(x) = exp(⟨θ, T(x)⟩ − ψ(θ)) with respect to a fixed base measure, batched over leading axes.
 
     A member is held in *source* parameters, the ones people write down. Its *natural* coordinates are θ, its
@@ -45,28 +47,14 @@ class ExponentialFamily(ClosedFormModel):
     family documents. The dual potential is φ(η) = ⟨θ, η⟩ − ψ(θ), and θ = ∇φ(η).
 
     A family is also a closed-form model with nothing hidden, so mixtures and learning algorithms ask it
-    the same questions as any other model: `expected_statistics`, `own_statistics`, `maximize`.
+    the same questions as any other model: `expected_statistics`, `own_statistics`, `maximize`. And it is a `Component`,
+    which says what tables it is for.
     """
 
     #: The number of coordinates, where it is the same for all members of the class.
     fixed_size: ClassVar[int | None] = None
 
     # --- the distribution -------------------------------------------------------------------------------
-
-    @property
-    @abc.abstractmethod
-    def batch_shape(self) -> tuple[int, ...]:
-        """The leading axes: how many members are held."""
-
-    @property
-    @abc.abstractmethod
-    def event_shape(self) -> tuple[int, ...]:
-        """The shape of one point."""
-
-    @property
-    @abc.abstractmethod
-    def size(self) -> int:
-        """The number of coordinates of a member."""
 
     @abc.abstractmethod
     def log_prob(self, x: Any) -> Float[Array, "..."]:
@@ -175,9 +163,9 @@ class ExponentialFamily(ClosedFormModel):
     def entropy(self) -> Float[Array, "*batch"]:
         """The entropy −E[log p(x)] in nats."""
 
-    @abc.abstractmethod
     def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
         """D(self, other) = E_self[log self/other] in nats. Exact, and accurate when the two are close."""
+        return potential_excess(self.kind, other.natural, self.natural)
 
     def fisher(self, coordinates: Coordinates) -> Float[Array, "*batch d d"]:
         """Return the Fisher information matrix in these coordinates.
@@ -229,10 +217,7 @@ class ExponentialFamily(ClosedFormModel):
         """
         if prior is not None:
             statistics = prior.added_to(statistics, self)
-        return self._kept_where_empty(statistics.mass, self._from_statistics(statistics))
-
-    def _kept_where_empty(self, mass: Float[Numeric, "*batch"], nearest: Self) -> Self:
-        seen = jnp.asarray(mass) > 0
+        nearest, seen = self._from_statistics(statistics), jnp.asarray(statistics.mass) > 0
 
         def choose(new: Any, old: Any) -> Any:
             return jnp.where(seen.reshape(seen.shape + (1,) * (jnp.ndim(new) - seen.ndim)), new, old)

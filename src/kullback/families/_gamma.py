@@ -5,16 +5,19 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import digamma, gammaln, xlogy
 from jaxtyping import Array, Bool, Float
+from numpy.typing import NDArray
 
-from kullback.core import Batch, MeanStatistics
-from kullback.families._potential_excess import potential_excess
-from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.core import MeanStatistics
+from kullback.families._component import Support
+from kullback.families._marginal import scipy_law
+from kullback.families._scalar import ScalarFamily
 from kullback.numerics import Numeric, as_parameter, check_positive, gamma_shape, share_batch, trigamma
 
 
-class Gamma(UnsplittableFamily):
+class Gamma(ScalarFamily):
     """p(x) = r^k x^(k−1) e^(−rx) / Γ(k) for x > 0, with shape k and rate r.
 
     The base measure is 1/x. Coordinates:
@@ -29,6 +32,7 @@ class Gamma(UnsplittableFamily):
     """
 
     fixed_size = 2
+    support = Support(lambda x: x > 0, "positive")
 
     shape: Float[Numeric, "*batch"]
     rate: Float[Numeric, "*batch"]
@@ -39,17 +43,24 @@ class Gamma(UnsplittableFamily):
         check_positive("rate", rate)
         self.shape, self.rate = share_batch(("shape", shape), ("rate", rate))
 
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.shape.shape
+    @classmethod
+    def standard(cls, shape: tuple[int, ...], categories: int = 0) -> Self:
+        return cls(np.ones(shape), np.ones(shape))
+
+    @classmethod
+    def cluster_view(cls, column: NDArray[Any], categories: int = 0) -> NDArray[Any]:
+        return np.log1p(column)[:, None]
 
     @property
-    def event_shape(self) -> tuple[int, ...]:
-        return ()
+    def column_means(self) -> Any:
+        return np.asarray(self.shape) / np.asarray(self.rate)
 
     @property
-    def size(self) -> int:
-        return 2
+    def column_variances(self) -> Any:
+        return np.asarray(self.shape) / np.square(self.rate)
+
+    def law(self) -> Any:
+        return scipy_law("gamma", self.shape, scale=1 / np.asarray(self.rate))
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:
@@ -70,10 +81,6 @@ class Gamma(UnsplittableFamily):
         return jnp.stack([jnp.log(x), x], axis=-1)
 
     @property
-    def source(self) -> Float[Array, "*batch d"]:
-        return jnp.stack([jnp.asarray(self.shape), jnp.asarray(self.rate)], axis=-1)
-
-    @property
     def natural(self) -> Float[Array, "*batch d"]:
         return jnp.stack([jnp.asarray(self.shape), -jnp.asarray(self.rate)], axis=-1)
 
@@ -81,10 +88,6 @@ class Gamma(UnsplittableFamily):
     def expectation(self) -> Float[Array, "*batch d"]:
         k, r = jnp.asarray(self.shape), jnp.asarray(self.rate)
         return jnp.stack([digamma(k) - jnp.log(r), k / r], axis=-1)
-
-    @classmethod
-    def _from_source(cls, source: Numeric) -> Self:
-        return cls(source[..., 0], source[..., 1])
 
     @classmethod
     def _from_natural(cls, natural: Numeric) -> Self:
@@ -109,9 +112,6 @@ class Gamma(UnsplittableFamily):
         k = jnp.asarray(self.shape)
         return k - jnp.log(self.rate) + gammaln(k) + (1 - k) * digamma(k)
 
-    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
-        return potential_excess(self.kind, other.natural, self.natural)
-
     def _fisher_source(self) -> Float[Array, "*batch d d"]:
         return self._fisher(-1)
 
@@ -126,12 +126,6 @@ class Gamma(UnsplittableFamily):
         k, r = jnp.asarray(self.shape), jnp.asarray(self.rate)
         slack = k * trigamma(k) - 1
         return _two_by_two(k / slack, -r / slack, r**2 * trigamma(k) / slack)
-
-    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
-        return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
-
-    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
-        return own_means(self, mass, self.expectation)
 
     def _from_statistics(self, statistics: MeanStatistics) -> Self:
         log_mean, mean = statistics.mean[..., 0], statistics.mean[..., 1]

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 from numpy.typing import NDArray
 
 from kullback.core import Batch, CenteredStatistics, Standardization, average, expand, row_weight, weighted_total
-from kullback.families._family import ExponentialFamily
+from kullback.families._gaussian_family import GaussianFamily
 from kullback.families._gaussian_rows import (
     LOG_TWO_PI,
     complete,
@@ -43,7 +43,7 @@ from kullback.numerics import (
 )
 
 
-class Gaussian(ExponentialFamily):
+class Gaussian(GaussianFamily):
     """N(μ, Σ) on Rⁿ.
 
     Coordinates, each of length n(n+3)/2, i < j in lexicographic order:
@@ -76,17 +76,17 @@ class Gaussian(ExponentialFamily):
         self.mean, self.covariance = share_batch(("mean", mean), ("covariance", covariance), (1, 2))
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.mean.shape[:-1]
-
-    @property
-    def event_shape(self) -> tuple[int, ...]:
-        return self.mean.shape[-1:]
-
-    @property
     def size(self) -> int:
         n = self.mean.shape[-1]
         return n * (n + 3) // 2
+
+    @classmethod
+    def plain(cls, members: int, columns: int, categories: int = 0, trials: int = 0) -> Self:
+        return cls(np.zeros((members, columns)), np.tile(np.eye(columns), (members, 1, 1)))
+
+    @classmethod
+    def least_parameters(cls, columns: int, categories: int = 0) -> int:
+        return columns * (columns + 1) // 2
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:
@@ -203,7 +203,7 @@ class Gaussian(ExponentialFamily):
         covariance = jnp.asarray(self.covariance).reshape(-1, n, n)
         return eqx.tree_at(lambda g: (g.mean, g.covariance), self, (mean, covariance)), mean, covariance
 
-    def seen_from(self, scaling: Standardization) -> "Gaussian":
+    def standardize(self, scaling: Standardization) -> "Gaussian":
         """Return the members in the coordinates u = (x − center) / scale."""
         mean = (self.mean - scaling.center) / scaling.scale
         covariance = self.covariance / outer(scaling.scale)
@@ -211,8 +211,10 @@ class Gaussian(ExponentialFamily):
 
     @property
     def column_variances(self) -> Float[Array, "*batch n"]:
-        """The variance of each column."""
         return jnp.diagonal(jnp.asarray(self.covariance), axis1=-2, axis2=-1)
+
+    def moments(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        return np.asarray(self.mean, dtype=float), np.asarray(self.covariance, dtype=float)
 
     @property
     def feature_kernel_is_faster(self) -> bool:
@@ -297,9 +299,6 @@ class Gaussian(ExponentialFamily):
         return CenteredStatistics(
             mass, jnp.zeros_like(mass), jnp.asarray(self.mean), jnp.asarray(self.covariance), outer
         )
-
-    def _from_statistics(self, statistics: CenteredStatistics) -> Self:
-        return eqx.tree_at(lambda g: (g.mean, g.covariance), self, (statistics.mean, statistics.spread))
 
     def cross_entropy(self, statistics: CenteredStatistics) -> Float[Array, "*batch"]:
         w = whitener(self.covariance)

@@ -62,7 +62,7 @@ def features_log_likelihood(
     family: Any, values: Float[Array, "rows n"], scaling: Standardization
 ) -> Float[Array, "rows k"]:
     """Return ⟨θ, T(u)⟩ − ψ(θ) of flat members seen in that scaling: one matrix product."""
-    seen = family.seen_from(scaling)
+    seen = family.standardize(scaling)
     product = _features(seen, values, scaling) @ seen.natural.T
     return product - seen.log_partition - jnp.sum(jnp.log(scaling.scale))
 

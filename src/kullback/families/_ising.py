@@ -9,10 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Num
+from numpy.typing import NDArray
 
-from kullback.core import Batch, MeanStatistics
-from kullback.families._potential_excess import potential_excess
-from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.core import MeanStatistics
+from kullback.families._component import Support
+from kullback.families._marginal import Marginal
+from kullback.families._unsplittable import UnsplittableFamily
 from kullback.numerics import (
     Numeric,
     as_parameter,
@@ -23,6 +25,7 @@ from kullback.numerics import (
     pairs,
     share_batch,
 )
+from kullback.runtime import computing
 
 LARGEST = 20
 #: How many states are held at a time.
@@ -45,6 +48,8 @@ class Ising(UnsplittableFamily):
     >>> [round(float(e), 3) for e in spins.expectation]
     [0.349, -0.349, 0.083]
     """
+
+    support = Support(lambda x: (x == 1) | (x == -1), "−1 or +1", discrete=True)
 
     biases: Float[Numeric, "*batch n"]
     couplings: Float[Numeric, "*batch m"]
@@ -82,6 +87,24 @@ class Ising(UnsplittableFamily):
     @property
     def size(self) -> int:
         return self.biases.shape[-1] + len(self.interactions)
+
+    @classmethod
+    def plain(cls, members: int, columns: int, categories: int = 0, trials: int = 0) -> Self:
+        return cls(np.zeros((members, columns)))
+
+    @classmethod
+    def least_parameters(cls, columns: int, categories: int = 0) -> int:
+        return columns * (columns + 1) // 2
+
+    @property
+    def column_means(self) -> Any:
+        return self.expectation[..., : self.biases.shape[-1]]
+
+    def marginals(self, totals: NDArray[Any] | None = None) -> list[Marginal]:
+        with computing():
+            up = (1 + np.asarray(self.column_means)) / 2
+        words = "probability of +1 {probability}"
+        return [Marginal.of_table([-1, 1], np.stack([1 - p, p], axis=1), words, {"probability": p}) for p in up.T]
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:
@@ -158,9 +181,6 @@ class Ising(UnsplittableFamily):
     def entropy(self) -> Float[Array, "*batch"]:
         return -self.dual_potential
 
-    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
-        return potential_excess(self.kind, other.natural, self.natural)
-
     def _fisher_source(self) -> Float[Array, "*batch d d"]:
         return self._fisher_natural()
 
@@ -197,18 +217,9 @@ class Ising(UnsplittableFamily):
 
     # --- a model with nothing hidden --------------------------------------------------------------------
 
-    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
-        return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
-
-    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
-        return own_means(self, mass, self.expectation)
-
     def _from_statistics(self, statistics: MeanStatistics) -> Self:
         nearest = type(self)._from_expectation(jnp.asarray(statistics.mean), self.interactions)
         return eqx.tree_at(lambda i: (i.biases, i.couplings), self, (nearest.biases, nearest.couplings))
-
-    def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
-        return jnp.multiply(statistics.mass, self.log_partition - jnp.sum(self.natural * statistics.mean, axis=-1))
 
 
 # The slopes of tanh and its inverse, both from the factors of 1 − η². Close to a vertex η has few digits left of its

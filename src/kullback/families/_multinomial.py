@@ -6,12 +6,16 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import entr, gammaln, xlog1py, xlogy
 from jaxtyping import Array, Bool, Float, Num
+from numpy.typing import NDArray
 
-from kullback.core import Batch, MeanStatistics
-from kullback.families._categorical import Categorical, simplex_covariance, simplex_fisher
-from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.core import MeanStatistics
+from kullback.families._categorical import Categorical, positive_shares, simplex_covariance, simplex_fisher
+from kullback.families._component import COUNTS
+from kullback.families._marginal import Marginal, count_marginals
+from kullback.families._unsplittable import UnsplittableFamily
 from kullback.numerics import Numeric
 
 
@@ -28,6 +32,8 @@ class Multinomial(UnsplittableFamily):
     >>> Multinomial(trials=8, probabilities=[0.5, 0.25, 0.25]).expectation.tolist()
     [4.0, 2.0]
     """
+
+    support = COUNTS._replace(total="same")
 
     probabilities: Float[Numeric, "*batch k"]
     trials: int = eqx.field(static=True)
@@ -53,6 +59,24 @@ class Multinomial(UnsplittableFamily):
     @property
     def size(self) -> int:
         return self.probabilities.shape[-1] - 1
+
+    @classmethod
+    def plain(cls, members: int, columns: int, categories: int = 0, trials: int = 0) -> Self:
+        return cls(max(trials, 1), np.full((members, columns), 1 / columns))
+
+    @property
+    def column_means(self) -> Any:
+        return self.trials * np.asarray(self.probabilities)
+
+    @property
+    def row_total(self) -> int:
+        return self.trials
+
+    def raise_zeros(self, least: float) -> Self:
+        return eqx.tree_at(lambda m: m.probabilities, self, positive_shares(self.probabilities, least))
+
+    def marginals(self, totals: NDArray[Any] | None = None) -> list[Marginal]:
+        return count_marginals("binom", [(p,) for p in np.asarray(self.probabilities).T], self.trials, "probability")
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:
@@ -126,12 +150,13 @@ class Multinomial(UnsplittableFamily):
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         return simplex_fisher(self.probabilities) / self.trials
 
-    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
-        frequencies = jnp.asarray(batch.values, dtype=log_likelihood.dtype) / self.trials
-        return gather_means(self, batch, frequencies, log_likelihood)
+    def extended_statistics(self, x: Any) -> Float[Array, "... k"]:
+        """Return the frequencies of all K categories."""
+        return jnp.asarray(x, dtype=jnp.asarray(self.probabilities).dtype) / self.trials
 
-    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
-        return own_means(self, mass, jnp.asarray(self.probabilities))
+    @property
+    def extended_expectation(self) -> Float[Array, "*batch k"]:
+        return jnp.asarray(self.probabilities)
 
     def _from_statistics(self, statistics: MeanStatistics) -> Self:
         return eqx.tree_at(lambda m: m.probabilities, self, statistics.mean)

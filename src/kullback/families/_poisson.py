@@ -8,9 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Bool, Float, Num
+from numpy.typing import NDArray
 
-from kullback.core import Batch, MeanStatistics
-from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.core import MeanStatistics
+from kullback.families._component import COUNTS
+from kullback.families._marginal import scipy_law
+from kullback.families._scalar import ScalarFamily
 from kullback.numerics import (
     LinearForm,
     Numeric,
@@ -26,7 +29,7 @@ _ENTROPY = (1 / 12, 1 / 24, 19 / 360, 9 / 80, 863 / 2520, 1375 / 1008, 33953 / 5
 _LARGE = 64.0
 
 
-class Poisson(UnsplittableFamily):
+class Poisson(ScalarFamily):
     """P(x) = λˣ e^(−λ) / x! for x = 0, 1, …
 
     The base measure is 1/x!. Coordinates: source λ; statistic T = x; natural log λ; expectation λ. A rate of 0
@@ -37,6 +40,7 @@ class Poisson(UnsplittableFamily):
     """
 
     fixed_size = 1
+    support = COUNTS
 
     rate: Float[Numeric, "*batch"]
 
@@ -44,17 +48,27 @@ class Poisson(UnsplittableFamily):
         self.rate = as_parameter(rate)
         check_values("rate", self.rate, lambda v: np.isfinite(v) & (v >= 0), "finite and not negative")
 
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.rate.shape
+    @classmethod
+    def standard(cls, shape: tuple[int, ...], categories: int = 0) -> Self:
+        return cls(np.ones(shape))
+
+    @classmethod
+    def cluster_view(cls, column: NDArray[Any], categories: int = 0) -> NDArray[Any]:
+        return np.log1p(column)[:, None]
 
     @property
-    def event_shape(self) -> tuple[int, ...]:
-        return ()
+    def column_means(self) -> Any:
+        return self.rate
 
     @property
-    def size(self) -> int:
-        return 1
+    def column_variances(self) -> Any:
+        return self.rate
+
+    def raise_zeros(self, least: float) -> Self:
+        return eqx.tree_at(lambda p: p.rate, self, np.maximum(np.asarray(self.rate), least))
+
+    def law(self) -> Any:
+        return scipy_law("poisson", self.rate)
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:
@@ -83,10 +97,6 @@ class Poisson(UnsplittableFamily):
         return jnp.asarray(x, dtype=jnp.asarray(self.rate).dtype)[..., None]
 
     @property
-    def source(self) -> Float[Array, "*batch d"]:
-        return jnp.asarray(self.rate)[..., None]
-
-    @property
     def natural(self) -> Float[Array, "*batch d"]:
         check_interior("rate", self.rate, lambda r: r > 0)
         return jnp.log(self.source)
@@ -94,10 +104,6 @@ class Poisson(UnsplittableFamily):
     @property
     def expectation(self) -> Float[Array, "*batch d"]:
         return self.source
-
-    @classmethod
-    def _from_source(cls, source: Numeric) -> Self:
-        return cls(source[..., 0])
 
     @classmethod
     def _from_natural(cls, natural: Numeric) -> Self:
@@ -129,12 +135,6 @@ class Poisson(UnsplittableFamily):
 
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         return self._fisher_source()
-
-    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
-        return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
-
-    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
-        return own_means(self, mass, self.expectation)
 
     def _from_statistics(self, statistics: MeanStatistics) -> Self:
         return eqx.tree_at(lambda p: p.rate, self, statistics.mean[..., 0])

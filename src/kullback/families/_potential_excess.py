@@ -7,11 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.families._family import Kind
 
-
-def potential_excess(kind: Kind, at: Float[Array, "*batch d"], touch: Float[Array, "*batch d"]) -> Array:
-    """Return ψ(at) − ψ(touch) − ⟨at − touch, ∇ψ(touch)⟩, the Bregman divergence of the log-partition.
+def potential_excess(kind: Any, at: Float[Array, "*batch d"], touch: Float[Array, "*batch d"]) -> Array:
+    """Return ψ(at) − ψ(touch) − ⟨at − touch, ∇ψ(touch)⟩, the Bregman divergence of the log-partition of a kind.
 
     When the points are close it is taken as ∫₀¹ (1−t)·ΔᵀI(touch + tΔ)Δ dt by Gauss quadrature, which has no
     cancellation: the Fisher matrix enters through its product with Δ only.

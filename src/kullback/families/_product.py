@@ -10,9 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Bool, Float, Num, Shaped
+from numpy.typing import NDArray
 
 from kullback.core import Batch, Statistics
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
+from kullback.families._marginal import Marginal
 from kullback.numerics import Numeric
 
 
@@ -92,6 +94,32 @@ class Product(ExponentialFamily):
         cuts = np.cumsum([_columns(part) for part in self.parts])[:-1]
         pieces = jnp.split(x, cuts, axis=-1)
         return [piece if part.event_shape else piece[..., 0] for part, piece in zip(self.parts, pieces, strict=True)]
+
+    @property
+    def column_means(self) -> Any:
+        return self._columns_of([part.column_means for part in self.parts])
+
+    @property
+    def column_variances(self) -> Any:
+        found = [part.column_variances for part in self.parts]
+        return None if any(each is None for each in found) else self._columns_of(found)
+
+    def _columns_of(self, by_part: Sequence[Any]) -> NDArray[Any]:
+        """Return numbers of columns side by side, from those of the parts; one may stand for all of a part."""
+        found = []
+        for part, numbers in zip(self.parts, map(np.asarray, by_part), strict=True):
+            columns = numbers if part.event_shape else numbers[..., None]
+            found.append(np.broadcast_to(columns, (*self.batch_shape, _columns(part))))
+        return np.concatenate(found, axis=-1)
+
+    def validate(self) -> Self:
+        return type(self)([part.validate() for part in self.parts])
+
+    def raise_zeros(self, least: float) -> Self:
+        return eqx.tree_at(lambda p: p.parts, self, tuple(part.raise_zeros(least) for part in self.parts))
+
+    def marginals(self, totals: NDArray[Any] | None = None) -> list[Marginal]:
+        return [column for part in self.parts for column in part.marginals(totals)]
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:

@@ -2,7 +2,6 @@
 
 from typing import Any, Self
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,12 +9,12 @@ from jaxtyping import Array, Bool, Float
 
 from kullback.core import Batch, CenteredStatistics, Standardization
 from kullback.families._diagonal_gaussian import DiagonalGaussian
-from kullback.families._family import ExponentialFamily
-from kullback.families._unsplittable import drawn_where_missing
+from kullback.families._gaussian_family import GaussianFamily
+from kullback.families._unsplittable import draw_missing
 from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim, check_positive, ratio_excess, share_batch
 
 
-class SphericalGaussian(ExponentialFamily):
+class SphericalGaussian(GaussianFamily):
     """N(μ, σ²·I) on Rⁿ.
 
     Coordinates, each of length n+1:
@@ -42,16 +41,12 @@ class SphericalGaussian(ExponentialFamily):
         self.mean, self.variance = share_batch(("mean", mean), ("variance", variance), (1, 0))
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.variance.shape
-
-    @property
-    def event_shape(self) -> tuple[int, ...]:
-        return self.mean.shape[-1:]
-
-    @property
     def size(self) -> int:
         return self.mean.shape[-1] + 1
+
+    @classmethod
+    def plain(cls, members: int, columns: int, categories: int = 0, trials: int = 0) -> Self:
+        return cls(np.zeros((members, columns)), np.ones(members))
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:
@@ -141,7 +136,6 @@ class SphericalGaussian(ExponentialFamily):
 
     @property
     def column_variances(self) -> Float[Array, "*batch n"]:
-        """The variance of each column; one for all of them."""
         return jnp.asarray(self.variance)[..., None]
 
     @property
@@ -165,15 +159,12 @@ class SphericalGaussian(ExponentialFamily):
 
     def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:
         """Draw the missing entries of each row, for each member; the others say nothing about them."""
-        return drawn_where_missing(self, batch, key)
+        return draw_missing(self, batch, key)
 
     def _expected_statistics(self, mass: Float[Array, "*batch"]) -> CenteredStatistics:
         return CenteredStatistics(
             mass, jnp.zeros_like(mass), jnp.asarray(self.mean), jnp.asarray(self.variance), mean_square
         )
-
-    def _from_statistics(self, statistics: CenteredStatistics) -> Self:
-        return eqx.tree_at(lambda g: (g.mean, g.variance), self, (statistics.mean, statistics.spread))
 
     def cross_entropy(self, statistics: CenteredStatistics) -> Float[Array, "*batch"]:
         n = self.mean.shape[-1]

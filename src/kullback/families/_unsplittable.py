@@ -1,14 +1,13 @@
 """Families whose points are there or missing as a whole."""
 
-import abc
 from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.core import Batch, MeanStatistics, Statistics, average, row_weight, weighted_total
+from kullback.core import Batch, MeanStatistics, average, row_weight, weighted_total
 from kullback.families._family import ExponentialFamily
-from kullback.numerics import Numeric
+from kullback.numerics import LinearForm, Numeric
 
 
 class UnsplittableFamily(ExponentialFamily):
@@ -17,8 +16,18 @@ class UnsplittableFamily(ExponentialFamily):
     A missing point says nothing: its likelihood is 1, and its statistics are those the model itself expects.
     """
 
-    @abc.abstractmethod
-    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> Statistics: ...
+    def extended_statistics(self, x: Any) -> Float[Array, "... e"]:
+        """Return what is averaged over points: T(x), or more where its average would lose digits."""
+        return self.statistics(x)
+
+    @property
+    def extended_expectation(self) -> Float[Array, "*batch e"]:
+        """What the members expect of it."""
+        return self.expectation
+
+    def linear_form(self, x: Any) -> LinearForm | None:
+        """Return log p(x) as a product of features and coefficients, where there is such a form."""
+        return None
 
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
         """Log density of each row under each member."""
@@ -34,19 +43,32 @@ class UnsplittableFamily(ExponentialFamily):
         total = weighted_total(weight, self.log_likelihood(batch))
         seen = _seen(batch)
         if seen is None:
-            return self._statistics_of(batch, total), carry
+            return self._average(batch.values, weight, total), carry
         there = seen.reshape(-1, *(1,) * len(self.batch_shape))
-        gathered = self._statistics_of(batch.weighted(jnp.where(there, weight, 0)), total)
-        return gathered.merge(self._expected_statistics(jnp.sum(jnp.where(there, 0, weight), axis=0))), carry
+        data = self._average(batch.values, jnp.where(there, weight, 0), total)
+        return data.merge(self._expected_statistics(jnp.sum(jnp.where(there, 0, weight), axis=0))), carry
+
+    def _average(
+        self, values: Any, weight: Float[Array, "rows *batch"], log_likelihood: Float[Array, "*batch"]
+    ) -> MeanStatistics:
+        mass, mean = average(self.extended_statistics(values), weight)
+        return MeanStatistics(mass, log_likelihood, mean)
+
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
+        return MeanStatistics(mass, jnp.zeros_like(mass), self.extended_expectation)
+
+    def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
+        """Return ψ(θ) − ⟨θ, E[T]⟩, times the mass."""
+        return jnp.multiply(statistics.mass, self.log_partition - jnp.sum(self.natural * statistics.mean, axis=-1))
 
     def impute(self, batch: Batch, key: Array) -> Num[Array, "rows ..."]:
         """Draw the missing points, for each member."""
         seen = _seen(batch)
         whole = batch if seen is None else batch.columns(batch.values, _like(seen, batch.values))
-        return drawn_where_missing(self, whole, key)
+        return draw_missing(self, whole, key)
 
 
-def drawn_where_missing(family: ExponentialFamily, batch: Batch, key: Array) -> Num[Array, "rows ..."]:
+def draw_missing(family: ExponentialFamily, batch: Batch, key: Array) -> Num[Array, "rows ..."]:
     """Keep what is observed, and draw the rest without looking at it."""
     values = jnp.asarray(batch.values)
     rows, *event = values.shape
@@ -65,19 +87,3 @@ def _seen(batch: Batch) -> Bool[Array, " rows"] | None:
         return None
     observed = jnp.asarray(batch.observed)
     return jnp.all(observed, axis=tuple(range(1, observed.ndim)))
-
-
-def gather_means(
-    family: ExponentialFamily,
-    batch: Batch,
-    statistics: Float[Array, "rows d"],
-    log_likelihood: Float[Array, "*batch"],
-) -> MeanStatistics:
-    """Average the statistics of the rows, for families whose average needs no care."""
-    mass, mean = average(statistics, row_weight(batch, family.batch_shape))
-    return MeanStatistics(mass, log_likelihood, mean)
-
-
-def own_means(family: ExponentialFamily, mass: Array, mean: Float[Array, "*batch d"]) -> MeanStatistics:
-    """Return the average a member expects, with this mass and no data behind it."""
-    return MeanStatistics(mass, jnp.zeros_like(mass), mean)

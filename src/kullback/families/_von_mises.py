@@ -8,10 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import i0e
 from jaxtyping import Array, Bool, Float
+from numpy.typing import NDArray
 
-from kullback.core import Batch, MeanStatistics
-from kullback.families._potential_excess import potential_excess
-from kullback.families._unsplittable import UnsplittableFamily, gather_means, own_means
+from kullback.core import MeanStatistics
+from kullback.families._component import Support
+from kullback.families._marginal import Marginal, scipy_law
+from kullback.families._scalar import ScalarFamily
 from kullback.numerics import (
     Numeric,
     as_parameter,
@@ -25,7 +27,7 @@ from kullback.numerics import (
 )
 
 
-class VonMises(UnsplittableFamily):
+class VonMises(ScalarFamily):
     """p(x) = exp(κ cos(x − μ)) / 2πI₀(κ) for an angle x in radians.
 
     Any angle is a point; samples and means lie in (−π, π]. With A = I₁/I₀ the coordinates are
@@ -40,6 +42,8 @@ class VonMises(UnsplittableFamily):
     """
 
     fixed_size = 2
+    support = Support(np.isfinite, "an angle in radians")
+    words = "{mean} rad, κ {concentration}"
 
     mean: Float[Numeric, "*batch"]
     concentration: Float[Numeric, "*batch"]
@@ -50,17 +54,23 @@ class VonMises(UnsplittableFamily):
         check_values("concentration", kappa, lambda v: np.isfinite(v) & (v >= 0), "finite and not negative")
         self.mean, self.concentration = share_batch(("mean", mean), ("concentration", kappa))
 
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.mean.shape
+    @classmethod
+    def standard(cls, shape: tuple[int, ...], categories: int = 0) -> Self:
+        return cls(np.zeros(shape), np.ones(shape))
+
+    @classmethod
+    def cluster_view(cls, column: NDArray[Any], categories: int = 0) -> NDArray[Any]:
+        return np.stack([np.cos(column), np.sin(column)], axis=1)
 
     @property
-    def event_shape(self) -> tuple[int, ...]:
-        return ()
+    def column_means(self) -> Any:
+        return self.mean
 
-    @property
-    def size(self) -> int:
-        return 2
+    def law(self) -> Any:
+        return scipy_law("vonmises", self.concentration, loc=np.asarray(self.mean))
+
+    def marginal(self) -> Marginal:
+        return super().marginal()._replace(span=(-np.pi, np.pi), angle=True)
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:
@@ -82,20 +92,12 @@ class VonMises(UnsplittableFamily):
         return _circle(jnp.asarray(x, dtype=jnp.asarray(self.mean).dtype))
 
     @property
-    def source(self) -> Float[Array, "*batch d"]:
-        return jnp.stack([jnp.asarray(self.mean), jnp.asarray(self.concentration)], axis=-1)
-
-    @property
     def natural(self) -> Float[Array, "*batch d"]:
         return jnp.asarray(self.concentration)[..., None] * _circle(jnp.asarray(self.mean))
 
     @property
     def expectation(self) -> Float[Array, "*batch d"]:
         return bessel_ratio(self.concentration)[..., None] * _circle(jnp.asarray(self.mean))
-
-    @classmethod
-    def _from_source(cls, source: Numeric) -> Self:
-        return cls(source[..., 0], source[..., 1])
 
     @classmethod
     def _from_natural(cls, natural: Numeric) -> Self:
@@ -117,9 +119,6 @@ class VonMises(UnsplittableFamily):
     def entropy(self) -> Float[Array, "*batch"]:
         kappa = jnp.asarray(self.concentration)
         return jnp.log(2 * np.pi * i0e(kappa)) + kappa * (1 - bessel_ratio(kappa))
-
-    def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
-        return potential_excess(self.kind, other.natural, self.natural)
 
     def _fisher_source(self) -> Float[Array, "*batch d d"]:
         check_interior("concentration", self.concentration, lambda k: k > 0)
@@ -147,18 +146,9 @@ class VonMises(UnsplittableFamily):
         first = along[..., None, None] * direction[..., :, None] * direction[..., None, :]
         return first + across[..., None, None] * normal[..., :, None] * normal[..., None, :]
 
-    def _statistics_of(self, batch: Batch, log_likelihood: Float[Array, "*batch"]) -> MeanStatistics:
-        return gather_means(self, batch, self.statistics(batch.values), log_likelihood)
-
-    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
-        return own_means(self, mass, self.expectation)
-
     def _from_statistics(self, statistics: MeanStatistics) -> Self:
         length, angle = _polar(statistics.mean)
         return eqx.tree_at(lambda v: (v.mean, v.concentration), self, (angle, inverse_bessel_ratio(length)))
-
-    def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
-        return jnp.multiply(statistics.mass, self.log_partition - jnp.sum(self.natural * statistics.mean, axis=-1))
 
 
 def _circle(angle: Float[Array, "*batch"]) -> Float[Array, "*batch 2"]:

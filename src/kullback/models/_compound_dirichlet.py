@@ -5,15 +5,27 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Bool, Float, Num
+from numpy.typing import NDArray
 
-from kullback.core import Batch, ClosedFormModel, Extent, MeanStatistics, by_blocks, expand, row_weight, weighted_total
-from kullback.families import Coordinates, Dirichlet
+from kullback.core import Batch, Extent, MeanStatistics, by_blocks, expand, row_weight, weighted_total
+from kullback.families import (
+    COUNTS,
+    Component,
+    Coordinates,
+    Dirichlet,
+    Marginal,
+    count_marginals,
+    register_family,
+    typical_totals,
+)
 from kullback.numerics import Numeric, digamma_rise, log_rising
 
 
-class CompoundDirichlet(ClosedFormModel):
+@register_family
+class CompoundDirichlet(Component):
     """v | h ~ Multinomial(n, h) with hidden probabilities h ~ Dirichlet(α), a new h for each row.
 
     p(v | α) = n!/∏ v_i! · B(α + v)/B(α) with n = Σ v_i, and the posterior of h is Dirichlet(α + v). Rows may have
@@ -28,6 +40,8 @@ class CompoundDirichlet(ClosedFormModel):
     [-1.386..., -1.386...]
     """
 
+    support = COUNTS
+
     concentration: Float[Numeric, "*batch k"]
     trials: int = eqx.field(static=True)
 
@@ -41,6 +55,32 @@ class CompoundDirichlet(ClosedFormModel):
     def batch_shape(self) -> tuple[int, ...]:
         """The leading axes: how many members are held."""
         return self.concentration.shape[:-1]
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """The shape of one point."""
+        return self.concentration.shape[-1:]
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates, those of the Dirichlet."""
+        return self.concentration.shape[-1]
+
+    @classmethod
+    def plain(cls, members: int, columns: int, categories: int = 0, trials: int = 0) -> Self:
+        """Return members that are all alike, whatever the totals of the data are."""
+        return cls(np.ones((members, columns)))
+
+    @property
+    def column_means(self) -> Any:
+        """The mean of each count, of a row that the model draws."""
+        return self.trials * np.asarray(self.hidden.column_means)
+
+    def marginals(self, totals: NDArray[Any] | None = None) -> list[Marginal]:
+        """Return what a picture draws of each count: a beta-binomial, for rows with these totals."""
+        alpha = np.asarray(self.concentration, dtype=float)
+        columns = [(a, alpha.sum(axis=1) - a) for a in alpha.T]
+        return count_marginals("betabinom", columns, typical_totals(totals, self.trials), "concentration")
 
     @property
     def hidden(self) -> Dirichlet:

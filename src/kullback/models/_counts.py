@@ -8,13 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Float, Num
+from numpy.typing import NDArray
 
-from kullback.core import Batch, ClosedFormModel, Extent, MeanStatistics, average, expand, row_weight, weighted_total
-from kullback.families import Categorical
+from kullback.core import Batch, Extent, MeanStatistics, average, expand, row_weight, weighted_total
+from kullback.families import COUNTS, Categorical, Component, Marginal, count_marginals, typical_totals
 from kullback.numerics import Numeric
 
 
-class Counts(ClosedFormModel):
+class Counts(Component):
     """v | n ~ Multinomial(n, p), where each row has its own total n = Σ v_i, which is not modeled.
 
     Statistics are the average counts of a row; the nearest model has p in proportion to them. `total` is the average
@@ -24,6 +25,8 @@ class Counts(ClosedFormModel):
     >>> [round(float(value), 3) for value in coin.log_likelihood(Batch([[1, 1], [3, 0]]))]  # log 1/2 and log 1/8
     [-0.693, -2.079]
     """
+
+    support = COUNTS
 
     probabilities: Float[Numeric, "*batch k"]
     total: Float[Numeric, "*batch"]
@@ -40,6 +43,31 @@ class Counts(ClosedFormModel):
     def batch_shape(self) -> tuple[int, ...]:
         """The leading axes: how many members are held."""
         return self.probabilities.shape[:-1]
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """The shape of one point."""
+        return self.probabilities.shape[-1:]
+
+    @property
+    def size(self) -> int:
+        """The number of probabilities that are free."""
+        return self.probabilities.shape[-1] - 1
+
+    @property
+    def column_means(self) -> Any:
+        """The mean of each count, of a row with the average total."""
+        return np.asarray(self.total)[..., None] * np.asarray(self.probabilities)
+
+    def raise_zeros(self, least: float) -> Self:
+        """Return members that rule out no category."""
+        raised = Categorical(self.probabilities).raise_zeros(least)
+        return eqx.tree_at(lambda m: m.probabilities, self, raised.probabilities)
+
+    def marginals(self, totals: NDArray[Any] | None = None) -> list[Marginal]:
+        """Return what a picture draws of each count: a binomial, for rows with these totals."""
+        columns = [(p,) for p in np.asarray(self.probabilities, dtype=float).T]
+        return count_marginals("binom", columns, typical_totals(totals, float(np.mean(self.total))), "probability")
 
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
         """Return log n!/∏ v_i! + Σ v_i log p_i for each row and member; 0 for a row that is missing."""

@@ -56,7 +56,7 @@ def _bars(axes: Axes, x: np.ndarray, parts: np.ndarray, values: np.ndarray | Non
         floor += part
     highest = float(floor.max())
     if values is not None:
-        share = (values[:, None] == x).mean(axis=0) if len(values) * len(x) < 1e7 else _counted(values, x)
+        share = (values[:, None] == x).mean(axis=0) if len(values) * len(x) < 1e7 else _shares(values, x)
         axes.plot(x, share, color="black", linestyle="none", marker="o", markersize=4)
         highest = max(highest, float(share.max()))
     if highest > 0:
@@ -65,5 +65,5 @@ def _bars(axes: Axes, x: np.ndarray, parts: np.ndarray, values: np.ndarray | Non
         axes.set_xticks(x)
 
 
-def _counted(values: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _shares(values: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.array([np.mean(values == value) for value in x])

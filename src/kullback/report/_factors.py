@@ -4,18 +4,18 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from kullback.plots import colors_of, panels, plot_matrix
+from kullback.report._context import ReportContext
 from kullback.report._parts import Picture, Table, picture, table
-from kullback.report._subject import Subject
 from kullback.report._text import number, percent, short
 
 #: Columns and factors of the picture of loadings.
 _COLUMNS, _FACTORS = 40, 12
 
 
-def loadings(subject: Subject) -> list[Picture]:
+def loadings(context: ReportContext) -> list[Picture]:
     """Return the loadings as colors, and the variance of each column that factors explain."""
-    matrix = np.asarray(subject.model.loadings)[:_COLUMNS, :_FACTORS]
-    names = [short(name) for name in subject.names[:_COLUMNS]]
+    matrix = np.asarray(context.model.loadings)[:_COLUMNS, :_FACTORS]
+    names = [short(name) for name in context.names[:_COLUMNS]]
 
     def draw(width: float) -> Figure:
         figure, axes = panels(width=width, height=1.0 + 0.3 * len(names))
@@ -23,13 +23,13 @@ def loadings(subject: Subject) -> list[Picture]:
         axes.set_xlabel("factor")
         return figure
 
-    shown = "" if matrix.shape == np.shape(subject.model.loadings) else f" The first {len(matrix)} columns are shown."
+    shown = "" if matrix.shape == np.shape(context.model.loadings) else f" The first {len(matrix)} columns are shown."
     caption = f"How much each column moves with each factor; blue is up, orange is down.{shown}"
-    return [picture("loadings", "Loadings", caption, draw), _explained(subject)]
+    return [picture("loadings", "Loadings", caption, draw), _explained(context)]
 
 
-def _explained(subject: Subject) -> Picture:
-    parts = _shares(subject)
+def _explained(context: ReportContext) -> Picture:
+    parts = _shares(context)
 
     def draw(width: float) -> Figure:
         figure, axes = panels(width=width, height=3.2)
@@ -40,24 +40,26 @@ def _explained(subject: Subject) -> Picture:
             axes.set_xticks(range(len(parts)))
         return figure
 
-    told = f"Bars: the part of each factor. Line: all up to it, {percent(parts.sum())} in the end. The rest is noise."
-    return picture("explained", "Variance explained", told, draw)
+    caption = (
+        f"Bars: the part of each factor. Line: all up to it, {percent(parts.sum())} in the end. The rest is noise."
+    )
+    return picture("explained", "Variance explained", caption, draw)
 
 
-def _shares(subject: Subject) -> np.ndarray:
+def _shares(context: ReportContext) -> np.ndarray:
     """Return the part of the total variance of all columns that each factor explains."""
-    variance = np.square(np.asarray(subject.model.loadings)).sum(axis=0)
-    noise = np.broadcast_to(np.asarray(subject.model.noise), len(subject.names)).sum()
+    variance = np.square(np.asarray(context.model.loadings)).sum(axis=0)
+    noise = np.broadcast_to(np.asarray(context.model.noise), len(context.names)).sum()
     return variance / (variance.sum() + noise)
 
 
-def factor_table(subject: Subject) -> Table:
+def factor_table(context: ReportContext) -> Table:
     """Return mean, loadings and noise of each column."""
-    matrix = np.asarray(subject.model.loadings)
-    noise = np.broadcast_to(np.asarray(subject.model.noise), len(subject.names))
+    matrix = np.asarray(context.model.loadings)
+    noise = np.broadcast_to(np.asarray(context.model.noise), len(context.names))
     headers = ["column", "mean", "noise (deviation)", *(f"factor {place}" for place in range(matrix.shape[1]))]
     rows = [
-        [name, number(subject.model.mean[place]), number(np.sqrt(noise[place])), *(number(w) for w in matrix[place])]
-        for place, name in enumerate(subject.names)
+        [name, number(context.model.mean[place]), number(np.sqrt(noise[place])), *(number(w) for w in matrix[place])]
+        for place, name in enumerate(context.names)
     ]
     return table("factors-table", "Columns", headers, rows)

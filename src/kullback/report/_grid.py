@@ -25,12 +25,12 @@ class Grid(NamedTuple):
     def densities(self, column: Column) -> np.ndarray:
         """Return the density of each component at the points, or its probability of each bar."""
         if not self.width:
-            return column.law(self.x)
+            return column.density(self.x)
         looks = np.unique(np.linspace(0, self.width - 1, min(self.width, _LOOKS)).round())
-        found = column.law((self.first[:, None] + looks).ravel())
+        found = column.density((self.first[:, None] + looks).ravel())
         return found.reshape(len(found), len(self.first), len(looks)).mean(axis=2) * self.width
 
-    def seen(self, values: np.ndarray | None) -> np.ndarray | None:
+    def bar_positions(self, values: np.ndarray | None) -> np.ndarray | None:
         """Return values as they are drawn: the places of their bars, or a place beside all bars; or as they are."""
         if values is None or not self.width:
             return values
@@ -43,16 +43,16 @@ def grid(column: Column, weights: np.ndarray, values: np.ndarray | None) -> Grid
     """Return where a column of components with these weights is drawn, and these values of it."""
     if column.categories:
         return _of_words(column, weights)
-    low, high = column.span
+    low, high = column.marginal.span
     seen = np.zeros(0) if values is None else values
-    if column.discrete:
+    if column.marginal.discrete:
         if len(seen):
             low, high = min(low, seen.min()), max(high, seen.max())
         return _of_whole_numbers(float(np.floor(low)), float(np.ceil(high)))
     if len(seen):
         room = 0.05 * (seen.max() - seen.min()) or 1.0
         inside = (seen.min() - room, seen.max() + room)
-        low, high = (max(low, inside[0]), min(high, inside[1])) if column.wraps else inside
+        low, high = (max(low, inside[0]), min(high, inside[1])) if column.marginal.angle else inside
     return Grid(np.linspace(low, high, _POINTS))
 
 
@@ -65,6 +65,6 @@ def _of_whole_numbers(low: float, high: float) -> Grid:
 def _of_words(column: Column, weights: np.ndarray) -> Grid:
     """Return a bar for each word; of too many, for the commonest."""
     codes = np.arange(len(column.categories), dtype=float)
-    share = weights @ column.law(codes)
+    share = weights @ column.density(codes)
     codes = np.sort(np.argsort(-share, kind="stable")[:MOST_BARS]).astype(float)
     return Grid(np.arange(len(codes), dtype=float), 1, codes, tuple(column.categories[int(code)] for code in codes))

@@ -5,23 +5,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kullback.plots import panels, plot_states, plot_transitions
+from kullback.report._context import ReportContext, describe_gaps
 from kullback.report._parts import Picture, Table, picture, table
-from kullback.report._subject import Subject, missing_in
 from kullback.report._text import number, percent, short, two_lines
 
 #: Rows and columns of the timeline, and words beside it.
 _STEPS, _COLUMNS, _LEVELS = 1000, 4, 10
 
 
-def timeline(subject: Subject) -> list[Picture]:
+def timeline(context: ReportContext) -> list[Picture]:
     """Return the series over the colors of its most probable path of states."""
-    if subject.X is None:
+    if context.X is None:
         return []
-    X, path, k = subject.X, subject.labels, len(subject.weights)
+    X, path, k = context.X, context.labels, len(context.weights)
     begin = max(len(X) - _STEPS, 0)
     time = np.arange(begin, len(X))
-    names = subject.names[:_COLUMNS]
-    ends = np.cumsum(subject.lengths)
+    names = context.names[:_COLUMNS]
+    ends = np.cumsum(context.lengths)
     lengths = np.diff(np.append(begin, ends[ends > begin]))
 
     def draw(width: float) -> Figure:
@@ -29,7 +29,7 @@ def timeline(subject: Subject) -> list[Picture]:
         for place, (name, each) in enumerate(zip(names, np.ravel(axes), strict=True)):
             plot_states(time, X[begin:, place], path[begin:], k, each, lengths)
             each.set_ylabel(two_lines(name))
-            _name_levels(each, subject.columns[place].categories)
+            _name_levels(each, context.columns[place].categories)
             if place < len(names) - 1:
                 each.tick_params(labelbottom=False)
         np.ravel(axes)[-1].set_xlabel("row")
@@ -40,9 +40,9 @@ def timeline(subject: Subject) -> list[Picture]:
         caption += " Dotted lines are where a sequence ends and the next begins."
     if begin:
         caption += f" The last {_STEPS:,} of {len(X):,} rows."
-    if len(names) < len(subject.names):
-        caption += f" The first {len(names)} of {len(subject.names)} columns."
-    caption += missing_in(X[begin:, : len(names)])
+    if len(names) < len(context.names):
+        caption += f" The first {len(names)} of {len(context.names)} columns."
+    caption += describe_gaps(X[begin:, : len(names)])
     return [picture("timeline", "States in time", caption, draw, wide=True)]
 
 
@@ -52,14 +52,14 @@ def _name_levels(axes: Axes, categories: tuple[str, ...]) -> None:
         axes.set_yticks(range(len(categories)), [short(word, 12) for word in categories])
 
 
-def transition_graph(subject: Subject) -> list[Picture]:
+def transition_graph(context: ReportContext) -> list[Picture]:
     """Return the graph of states and transitions."""
-    transitions, k = np.asarray(subject.model.transitions), len(subject.weights)
+    transitions, k = np.asarray(context.model.transitions), len(context.weights)
     height = 2.7 if k == 2 else 4.2 if k > 2 else 2.2
 
     def draw(width: float) -> Figure:
         figure, axes = panels(width=width, height=height)
-        plot_transitions(transitions, subject.weights, axes)
+        plot_transitions(transitions, context.weights, axes)
         return figure
 
     inside = "Numbers in circles: the state, and how probably it stays. " if k <= 10 else ""
@@ -67,17 +67,17 @@ def transition_graph(subject: Subject) -> list[Picture]:
     return [picture("transitions", "Transitions", caption, draw)]
 
 
-def dwelling(subject: Subject) -> list[Table]:
+def dwelling(context: ReportContext) -> list[Table]:
     """Return how often each state is visited and how long it lasts, and the transitions."""
-    model = subject.model
+    model = context.model
     stays = np.diagonal(np.asarray(model.transitions))
     lasts = np.divide(1.0, 1 - stays, out=np.full(len(stays), np.inf), where=stays < 1)
     headers = ["state", "share in the long run", "mean stay (rows)", "begins with"]
     rows = [
-        [str(k), percent(subject.weights[k]), number(lasts[k]), percent(model.initial[k])] for k in range(len(stays))
+        [str(k), percent(context.weights[k]), number(lasts[k]), percent(model.initial[k])] for k in range(len(stays))
     ]
-    if subject.X is not None:
-        share = np.bincount(subject.labels, minlength=len(stays)) / len(subject.labels)
+    if context.X is not None:
+        share = np.bincount(context.labels, minlength=len(stays)) / len(context.labels)
         headers.append("share of the data")
         rows = [[*row, percent(share[k])] for k, row in enumerate(rows)]
     names = [f"to {k}" for k in range(len(stays))]

@@ -5,22 +5,22 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from kullback.plots import colors_of, panels, plot_learning
+from kullback.report._context import ReportContext
 from kullback.report._parts import Picture, picture
-from kullback.report._subject import Subject
 
 #: Models that a legend has room for.
 _LEGEND = 7
 
 
-def learning_curves(subject: Subject, before: list[Subject]) -> list[Picture]:
+def learning_curves(context: ReportContext, before: list[ReportContext]) -> list[Picture]:
     """Return the curve of the fit's steps, that of the stream, and those of models that were combined."""
-    own = _stream("learning-stream", "Learning from the stream", {"": subject})
+    own = _stream("learning-stream", "Learning from the stream", {"": context})
     sites = {f"before: {place}": other for place, other in enumerate(before)}
-    return _fit(subject) + own + _stream("learning-before", "Learning before the combination", sites)
+    return _fit(context) + own + _stream("learning-before", "Learning before the combination", sites)
 
 
-def _fit(subject: Subject) -> list[Picture]:
-    bounds = list(getattr(subject.estimator, "lower_bounds_", []))
+def _fit(context: ReportContext) -> list[Picture]:
+    bounds = list(getattr(context.estimator, "lower_bounds_", []))
     if len(bounds) < 2:
         return []
 
@@ -33,26 +33,26 @@ def _fit(subject: Subject) -> list[Picture]:
     return [picture("learning", "Learning curve", "Log-likelihood of a row on average, step by step.", draw)]
 
 
-def _stream(key: str, title: str, subjects: dict[str, Subject]) -> list[Picture]:
+def _stream(key: str, title: str, contexts: dict[str, ReportContext]) -> list[Picture]:
     """Return the curves of models that have learned batch by batch, under their names."""
     found: dict[str, Any] = {
-        name: getattr(subject.estimator, "learning_curve_", ()) for name, subject in subjects.items()
+        name: getattr(context.estimator, "learning_curve_", ()) for name, context in contexts.items()
     }
     curves = {name: curve for name, curve in found.items() if len(curve) > 1}
     if not curves:
         return []
-    colors = dict(zip(subjects, colors_of(len(subjects)), strict=True))
+    colors = dict(zip(contexts, colors_of(len(contexts)), strict=True))
 
     def draw(width: float) -> Figure:
         figure, axes = panels(width=width, height=3.2)
         axes.set(xlabel="rows seen", ylabel="log-likelihood per row (nats)")
         for name, curve in curves.items():
             plot_learning(curve[:, -2], axes, colors[name], name, points=curve[:, -3])
-        if 1 < len(subjects) <= _LEGEND:
+        if 1 < len(contexts) <= _LEGEND:
             axes.legend(frameon=False, fontsize=9)
         return figure
 
     caption = "Log-likelihood of the rows of a stream, each batch before it was learned from."
-    if any(subjects[name].estimator.n_batches_seen_ > len(curve) for name, curve in curves.items()):
+    if any(contexts[name].estimator.n_batches_seen_ > len(curve) for name, curve in curves.items()):
         caption += " Points are means of neighboring batches."
     return [picture(key, title, caption, draw)]

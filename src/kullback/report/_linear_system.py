@@ -6,29 +6,29 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from kullback.plots import panels, plot_eigenvalues, plot_forecast
+from kullback.report._context import ReportContext, describe_gaps
 from kullback.report._parts import Picture, Table, picture, table
-from kullback.report._subject import Subject, missing_in
 from kullback.report._text import number, two_lines
 
 #: Rows of the past that are drawn, columns, and rows ahead at most.
 _PAST, _COLUMNS, _AHEAD = 120, 4, 40
 
 
-def forecast(subject: Subject, future_inputs: np.ndarray | None = None) -> list[Picture]:
+def forecast(context: ReportContext, future_inputs: np.ndarray | None = None) -> list[Picture]:
     """Return the end of the last sequence, what was expected one step before, and the steps ahead with bands."""
-    if subject.X is None or subject.lacks_inputs or subject.lengths[-1] < 3:
+    if context.X is None or context.lacks_inputs or context.lengths[-1] < 3:
         return []
-    last, total = slice(len(subject.X) - subject.lengths[-1], None), len(subject.X)
-    X, inputs, rows = subject.X[last], None if subject.inputs is None else subject.inputs[last], subject.lengths[-1]
+    last, total = slice(len(context.X) - context.lengths[-1], None), len(context.X)
+    X, inputs, rows = context.X[last], None if context.inputs is None else context.inputs[last], context.lengths[-1]
     begin = max(rows - _PAST, 1)  # nothing comes before the first row
-    expected = _one_step(subject, X, inputs)
-    steps = len(future_inputs) if future_inputs is not None else 0 if subject.input_count else _steps(rows)
+    expected = _one_step(context, X, inputs)
+    steps = len(future_inputs) if future_inputs is not None else 0 if context.view.inputs else _steps(rows)
     found = {
-        level: subject.estimator.forecast(X, steps=steps, inputs=inputs, future_inputs=future_inputs, level=level)
+        level: context.estimator.forecast(X, steps=steps, inputs=inputs, future_inputs=future_inputs, level=level)
         for level in (0.95, 0.5)
         if steps
     }
-    names = subject.names[:_COLUMNS]
+    names = context.names[:_COLUMNS]
 
     def draw(width: float) -> Figure:
         figure, axes = panels(len(names), 1, width, 2.2 if len(names) > 1 else 3.4)
@@ -47,19 +47,19 @@ def forecast(subject: Subject, future_inputs: np.ndarray | None = None) -> list[
         return figure
 
     title = "Fit and forecast" if steps else "Fit"
-    caption = _told(subject, rows - begin, steps, len(names)) + missing_in(X[begin:, : len(names)])
+    caption = _caption(context, rows - begin, steps, len(names)) + describe_gaps(X[begin:, : len(names)])
     return [picture("forecast", title, caption, draw, wide=True)]
 
 
-def _told(subject: Subject, past: int, steps: int, columns: int) -> str:
-    whose = " of the last sequence" if len(subject.lengths) > 1 else ""
+def _caption(context: ReportContext, past: int, steps: int, columns: int) -> str:
+    whose = " of the last sequence" if len(context.lengths) > 1 else ""
     caption = f"The last {past:,} rows{whose}, what one step before was expected of them"
     if steps:
         caption += f", and {steps} rows ahead. Bands hold half of the points and 95 % of them, if the system is right."
     else:
         caption += ". There is no forecast: the inputs of the rows ahead are not known."
-    if columns < len(subject.names):
-        caption += f" The first {columns} of {len(subject.names)} columns."
+    if columns < len(context.names):
+        caption += f" The first {columns} of {len(context.names)} columns."
     return caption
 
 
@@ -67,10 +67,10 @@ def _steps(rows: int) -> int:
     return int(np.clip(rows // 5, 5, _AHEAD))
 
 
-def _one_step(subject: Subject, X: np.ndarray, inputs: np.ndarray | None) -> np.ndarray:
+def _one_step(context: ReportContext, X: np.ndarray, inputs: np.ndarray | None) -> np.ndarray:
     """Return what is expected of each row from the second on, given the rows before it: C (A m + B u) + D u + d."""
-    model: Any = subject.model
-    means, _ = subject.estimator.filter(X, inputs=inputs)
+    model: Any = context.model
+    means, _ = context.estimator.filter(X, inputs=inputs)
     ahead = means[:-1] @ np.asarray(model.transition).T
     if inputs is not None and model.input_transition is not None:
         ahead = ahead + inputs[1:] @ np.asarray(model.input_transition).T
@@ -80,21 +80,21 @@ def _one_step(subject: Subject, X: np.ndarray, inputs: np.ndarray | None) -> np.
     return seen if model.offset is None else seen + np.asarray(model.offset)
 
 
-def eigenvalues(subject: Subject) -> list[Picture]:
+def eigenvalues(context: ReportContext) -> list[Picture]:
     """Return the eigenvalues of the transition in the unit circle."""
 
     def draw(width: float) -> Figure:
         figure, axes = panels(width=width, height=4.2)
-        plot_eigenvalues(subject.model.transition, axes)
+        plot_eigenvalues(context.model.transition, axes)
         return figure
 
     caption = "Inside of the circle a motion dies out; the angle is how far it turns in a row."
     return [picture("eigenvalues", "Eigenvalues of the transition", caption, draw)]
 
 
-def system_tables(subject: Subject) -> list[Table]:
+def system_tables(context: ReportContext) -> list[Table]:
     """Return how the hidden state moves, and how columns see it."""
-    model = subject.model
+    model = context.model
     values = np.linalg.eigvals(np.asarray(model.transition))
     values = values[np.argsort(-np.abs(values))]
     motions = []
@@ -109,7 +109,7 @@ def system_tables(subject: Subject) -> list[Table]:
     offset = np.zeros(len(noise)) if model.offset is None else np.asarray(model.offset)
     seen = [
         [name, *_numbers(row, seeing, place), number(offset[place]), number(noise[place])]
-        for place, (name, row) in enumerate(zip(subject.names, np.asarray(model.observation), strict=True))
+        for place, (name, row) in enumerate(zip(context.names, np.asarray(model.observation), strict=True))
     ]
     moves = [[states[place], *_numbers(row, driven, place)] for place, row in enumerate(np.asarray(model.transition))]
     return [

@@ -13,7 +13,7 @@ class Plane(NamedTuple):
     center: np.ndarray
     axes: np.ndarray  # (2, columns)
     labels: tuple[str, str]
-    told: str
+    caption: str
 
     @classmethod
     def of(
@@ -46,8 +46,8 @@ class Plane(NamedTuple):
             f"{word} axis ({percent(p)} of variance)" for word, p in zip(("1st", "2nd"), part, strict=True)
         )
         whose = "the model" if X is None else "the data"
-        told = f"on the two leading principal axes of {whose}, in units of each column's standard deviation"
-        return cls(center, leading / scale, (first, second), told)
+        caption = f"on the two leading principal axes of {whose}, in units of each column's standard deviation"
+        return cls(center, leading / scale, (first, second), caption)
 
     def places(self, X: np.ndarray) -> np.ndarray:
         """Return where rows lie that have no missing entries."""

@@ -10,9 +10,9 @@ import jinja2
 from markupsafe import Markup
 
 from kullback.report._combination import check_before
+from kullback.report._context import ReportContext
 from kullback.report._facts import facts
 from kullback.report._sections import sections
-from kullback.report._subject import Subject
 from kullback.report._text import clean
 from kullback.storage import atomic_write
 
@@ -68,14 +68,14 @@ def write_report(
     5
 
     """
-    subject = Subject(estimator, data, lengths, inputs, words)
-    future = subject.checked_inputs("future_inputs", future_inputs)
-    others = [Subject(other, data, lengths, inputs, words) for other in before or ()]
-    check_before(subject, others)
+    context = ReportContext(estimator, data, lengths, inputs, words)
+    future = context.check_inputs("future_inputs", future_inputs)
+    others = [ReportContext(other, data, lengths, inputs, words) for other in before or ()]
+    check_before(context, others)
     page = _template().render(
-        title=clean(title) if title is not None else subject.kind,
-        facts=facts(subject),
-        sections=sections(subject, others, future),
+        title=clean(title) if title is not None else context.kind,
+        facts=facts(context),
+        sections=sections(context, others, future),
         style=Markup(_resource("page.css")),
     )
     path = Path(path)

@@ -8,15 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kullback import families, models
 from kullback.core import Batch, TimeIndex
-from kullback.estimators._sequences import check_lengths
-from kullback.report._columns import Column, columns_of
+from kullback.estimators import check_lengths
+from kullback.report._columns import Column
 from kullback.report._text import clean, number
+from kullback.report._view import view_model
 from kullback.runtime import computing, jit
 
 
-class Subject:
+class ReportContext:
     """A fitted estimator with its model, the names of its columns, and data or None.
 
     Rows of a model with time are sequences of these `lengths`, one below the other, with `inputs` if it takes some.
@@ -27,38 +27,34 @@ class Subject:
         self.estimator = _bare(estimator)
         self.kind = type(estimator).__name__
         self.model = self.estimator.to_model()
+        self.view = view_model(self.model, estimator)
         self.X, own = _table(data)
         known = getattr(estimator, "feature_names_in_", None)
-        if self.X is not None and self.X.shape[1] != self._width(estimator):
-            raise ValueError(f"data has {self.X.shape[1]} columns: the model has {self._width(estimator)}.")
+        if self.X is not None and self.X.shape[1] != self.view.columns:
+            raise ValueError(f"data has {self.X.shape[1]} columns: the model has {self.view.columns}.")
         if own is not None and known is not None and own != [str(name) for name in known]:
             raise ValueError(f"data has the columns {own}: the model was fitted to {[str(name) for name in known]}.")
         names = own if own is not None else known
-        count = self._width(estimator)
+        count = self.view.columns
         self.names = [f"column {place}" for place in range(count)] if names is None else [clean(n) for n in names]
-        self.categories = _words_of(words or {}, count, names)
-        self.lengths = self._checked_lengths(lengths)
-        self.inputs = self.checked_inputs("inputs", inputs, 0 if self.X is None else len(self.X))
+        self.categories = _words_of(words or {}, count, known if names is None else names)
+        self.lengths = self._check_lengths(lengths)
+        self.inputs = self.check_inputs("inputs", inputs, 0 if self.X is None else len(self.X))
 
-    def _width(self, estimator: Any) -> int:
-        if hasattr(estimator, "n_features_in_"):
-            return int(estimator.n_features_in_)
-        return int(estimator._shape_of(self.model)["n_features_in_"])  # attributes_ that were set by hand
-
-    def _checked_lengths(self, lengths: Any) -> np.ndarray:
+    def _check_lengths(self, lengths: Any) -> np.ndarray:
         if lengths is not None and (self.X is None or not self.has_time):
             raise ValueError(f"lengths is given for a {self.kind}: it is for data of a model with time.")
         return check_lengths(lengths, 0 if self.X is None else len(self.X))
 
-    def checked_inputs(self, name: str, inputs: Any, rows: int | None = None) -> np.ndarray | None:
+    def check_inputs(self, name: str, inputs: Any, rows: int | None = None) -> np.ndarray | None:
         """Return inputs as a table with a column for each that the system takes, and with so many rows."""
         if inputs is None:
             return None
-        if self.X is None or not self.input_count:
+        if self.X is None or not self.view.inputs:
             raise ValueError(f"{name} is given for a {self.kind}: it is for data of a system that takes some.")
         table = np.asarray(inputs, dtype=np.float64)
         table = table.reshape(-1, 1) if table.ndim == 1 else table
-        wanted = (len(table) if rows is None else rows, self.input_count)
+        wanted = (len(table) if rows is None else rows, self.view.inputs)
         if table.shape != wanted or len(table) == 0:
             raise ValueError(f"{name} has shape {np.shape(inputs)}: it must be {wanted}.")
         if not np.isfinite(table).all():
@@ -66,73 +62,37 @@ class Subject:
         return table
 
     @property
-    def is_mixture(self) -> bool:
-        """Whether rows come from components."""
-        return isinstance(self.model, models.Mixture)
+    def components(self) -> Any:
+        """The components or emissions, batched; one Gaussian for factors; None where nothing is known of columns."""
+        return self.view.components
 
     @property
-    def is_hidden_markov(self) -> bool:
-        """Whether rows come from states that follow each other."""
-        return isinstance(self.model, models.HiddenMarkovModel)
-
-    @property
-    def is_linear_system(self) -> bool:
-        """Whether rows come from a hidden state that moves linearly."""
-        return isinstance(self.model, models.LinearDynamicalSystem)
-
-    @property
-    def is_factors(self) -> bool:
-        """Whether rows come from a few factors."""
-        return isinstance(self.model, (models.ProbabilisticPCA, models.FactorAnalysis))
+    def weights(self) -> np.ndarray:
+        """The share of each component; of states, in the long run."""
+        return self.view.weights
 
     @property
     def has_time(self) -> bool:
         """Whether rows follow each other."""
-        return self.is_hidden_markov or self.is_linear_system
-
-    @property
-    def input_count(self) -> int:
-        """How many inputs the system takes at each row."""
-        given = [getattr(self.model, name, None) for name in ("input_transition", "input_observation")]
-        return max((np.shape(matrix)[1] for matrix in given if matrix is not None), default=0)
+        return self.view.has_time
 
     @property
     def lacks_inputs(self) -> bool:
         """Whether rows cannot be explained, for want of inputs."""
-        return self.input_count > 0 and self.inputs is None
-
-    @functools.cached_property
-    def components(self) -> Any:
-        """The components or emissions, batched; one Gaussian for factors; None for a linear system."""
-        match self.model:
-            case models.Mixture():
-                return self.model.components
-            case models.HiddenMarkovModel():
-                return self.model.emissions
-            case models.LinearDynamicalSystem():
-                return None
-            case models.CompoundDirichlet():
-                return models.CompoundDirichlet(np.asarray(self.model.concentration)[None], self.model.trials)
-        with computing():
-            covariance = np.asarray(self.model.covariance)
-        return families.Gaussian(np.asarray(self.model.mean)[None], covariance[None])
-
-    @functools.cached_property
-    def weights(self) -> np.ndarray:
-        """The share of each component; of states, in the long run."""
-        match self.model:
-            case models.Mixture():
-                return np.asarray(self.model.weights, dtype=float)
-            case models.HiddenMarkovModel():
-                return np.asarray(self.estimator.get_stationary_distribution(), dtype=float)
-        return np.ones(1)
+        return self.view.inputs > 0 and self.inputs is None
 
     @functools.cached_property
     def columns(self) -> list[Column]:
-        """What the components say of each column."""
+        """What the components say of each column; nothing where there are none."""
+        if self.components is None:
+            return []
         totals = None if self.X is None else self.X.sum(axis=1)
-        found = columns_of(self.components, None if totals is None else totals[np.isfinite(totals)])
-        return [column.named(words) for column, words in zip(found, self.categories, strict=True)]
+        with computing():
+            found = self.components.marginals(None if totals is None else totals[np.isfinite(totals)])
+        return [
+            Column.of(marginal, len(self.weights), words)
+            for marginal, words in zip(found, self.categories, strict=True)
+        ]
 
     @functools.cached_property
     def complete(self) -> np.ndarray:
@@ -140,10 +100,10 @@ class Subject:
         return np.zeros(0, int) if self.X is None else np.flatnonzero(np.isfinite(self.X).all(axis=1))
 
     @property
-    def left_out(self) -> str:
+    def omission(self) -> str:
         """A sentence that says how many rows have no place in a picture, if there are any."""
         count = 0 if self.X is None else len(self.X)
-        return _have_missing(count - len(self.complete), count, " and are not shown")
+        return _describe_missing(count - len(self.complete), count, " and are not shown")
 
     def entry(self, row: int, place: int) -> str:
         """Return an entry of the data as it is read: a number, or the word of its code."""
@@ -168,7 +128,7 @@ class Subject:
     @functools.cached_property
     def labels(self) -> np.ndarray:
         """The most probable component of each row, or the state on the most probable path."""
-        given = (self.lengths,) if self.is_hidden_markov else ()
+        given = (self.lengths,) if self.has_time else ()
         return np.asarray(self.estimator.predict(self.X, *given))
 
 
@@ -177,12 +137,12 @@ def _log_likelihood(model: Any, batch: Batch) -> Any:
     return jnp.asarray(model.log_likelihood(batch))
 
 
-def missing_in(X: np.ndarray) -> str:
+def describe_gaps(X: np.ndarray) -> str:
     """Return a sentence that says how many rows of a series have gaps, if there are any."""
-    return _have_missing(int(np.isnan(X).any(axis=1).sum()), len(X), ", which are gaps")
+    return _describe_missing(int(np.isnan(X).any(axis=1).sum()), len(X), ", which are gaps")
 
 
-def _have_missing(some: int, count: int, then: str) -> str:
+def _describe_missing(some: int, count: int, then: str) -> str:
     return f" {some:,} of {count:,} rows {'has' if some == 1 else 'have'} missing values{then}." if some else ""
 
 

@@ -17,7 +17,7 @@ from kullback.families import (
     SphericalGaussian,
     VonMises,
 )
-from kullback.report._columns import columns_of
+from kullback.runtime import computing
 from report.reports import BITS, COUNTS, SYMBOLS
 from tiers import slow_among
 
@@ -44,15 +44,26 @@ DRAWS = 4000
 def test_densities_are_those_of_what_is_drawn(name):
     components = COMPONENTS[name]
     drawn = np.asarray(components.sample(jax.random.key(0), (DRAWS,)), dtype=float)  # (draws, components, columns)
-    columns = columns_of(components, None if name != "compound" else np.array([12.0]))
+    columns, moments = components.marginals(None if name != "compound" else np.array([12.0])), components.moments()
     assert len(columns) == drawn.shape[-1]
     for place, column in enumerate(columns):
-        assert len(column.words) == drawn.shape[1]
         for member in range(drawn.shape[1]):
+            assert (
+                column.words.format(**{key: float(each[member]) for key, each in column.parameters.items()})
+                or column.codes
+            )
             values = drawn[:, member, place]
-            if column.wraps:
+            if column.angle:
                 values = np.mod(values + np.pi, 2 * np.pi) - np.pi
             check(column, member, values)
+            if moments is not None:
+                mean, variance = moments[0][member, place], moments[1][member, place, place]
+                assert abs(values.mean() - mean) < 5 * np.sqrt(variance / DRAWS)
+                assert values.var() == pytest.approx(variance, rel=0.25)
+    if not any(column.angle for column in columns):
+        error = drawn.std(axis=0) / np.sqrt(DRAWS)
+        with computing():
+            assert np.all(np.abs(drawn.mean(axis=0) - np.asarray(components.column_means)) < 5 * error)
 
 
 def check(column, member, values):
@@ -71,7 +82,3 @@ def check(column, member, values):
         expected, found = below + np.cumsum(areas), np.mean(values[:, None] <= x[1:], axis=0)
     beyond = 0.002  # what lies outside of the span
     np.testing.assert_array_less(np.abs(expected - found), 5 * 0.5 / np.sqrt(DRAWS) + beyond)
-    if column.moments is not None:
-        mean, variance = (moment[member] for moment in column.moments)
-        assert abs(values.mean() - mean) < 5 * np.sqrt(variance / DRAWS)
-        assert values.var() == pytest.approx(variance, rel=0.25)

@@ -1,0 +1,96 @@
+"""Families of single numbers."""
+
+import abc
+import dataclasses
+from typing import Any, ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from numpy.typing import NDArray
+
+from kullback.families._component import Component
+from kullback.families._independent import Independent
+from kullback.families._marginal import TAIL, Marginal
+from kullback.families._unsplittable import UnsplittableFamily
+from kullback.numerics import Numeric
+from kullback.runtime import computing, jit
+
+#: Draws that say where a law lies of which nothing else is known.
+_DRAWS = 4096
+
+
+class ScalarFamily(UnsplittableFamily):
+    """A family of single numbers. Tables of them are `Independent`, a column for each.
+
+    Parameters are taken to be single numbers too: the source coordinates, in the order of the fields.
+    """
+
+    #: A format for the parameters of a member, as in `Marginal`; None names them like the fields.
+    words: ClassVar[str | None] = None
+
+    @classmethod
+    @abc.abstractmethod
+    def standard(cls, shape: tuple[int, ...], categories: int = 0) -> Self:
+        """Return the plainest member, in a batch of this shape: learning begins with it."""
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return np.shape(jax.tree.leaves(self)[0])
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def size(self) -> int:
+        assert self.fixed_size is not None
+        return self.fixed_size
+
+    @property
+    def source(self) -> Float[Array, "*batch d"]:
+        return jnp.stack([jnp.asarray(leaf) for leaf in jax.tree.leaves(self)], axis=-1)
+
+    @classmethod
+    def _from_source(cls, source: Numeric) -> Self:
+        return cls(*(source[..., place] for place in range(source.shape[-1])))
+
+    @classmethod
+    def column_name(cls) -> str:
+        return cls.family_name()
+
+    @classmethod
+    def plain(cls, members: int, columns: int, categories: int = 0, trials: int = 0) -> Component:
+        return Independent(cls.standard((members, columns), categories))
+
+    def law(self) -> Any:
+        """Return the same law as a frozen one of scipy; None where scipy has none, and pictures follow `log_prob`."""
+        return None
+
+    def marginals(self, totals: NDArray[Any] | None = None) -> list[Marginal]:
+        return [jax.tree.map(lambda leaf: np.asarray(leaf)[:, None], self).marginal()]
+
+    def marginal(self) -> Marginal:
+        """Return the column of a batch of shape (K, 1), through `log_prob` where there is no `law`."""
+        names = [field.name for field in dataclasses.fields(self) if not field.metadata.get("static", False)]
+        parameters = dict(zip(names, map(np.ravel, jax.tree.leaves(self)), strict=True))
+        words = self.words or ", ".join(f"{name} {{{name}}}" for name in names)
+        law = self.law()
+        if law is not None:
+            return Marginal.of_law(law, words, parameters, self.support.discrete)
+        with computing():
+            drawn = np.asarray(self.sample(jax.random.key(0), (_DRAWS,)))
+        span = float(np.quantile(drawn, TAIL, axis=0).min()), float(np.quantile(drawn, 1 - TAIL, axis=0).max())
+        return Marginal(self._density, words, parameters, span, self.support.discrete)
+
+    def _density(self, x: NDArray[Any]) -> NDArray[Any]:
+        padded = np.zeros(1 << max(len(x) - 1, 0).bit_length())  # few sizes, so that little is compiled
+        padded[: len(x)] = x
+        with computing():
+            return np.asarray(_densities(self, padded))[:, : len(x)]
+
+
+@jit
+def _densities(members: Any, x: Float[Numeric, " points"]) -> Float[Array, "members points"]:
+    return jnp.exp(members.log_prob(x))
