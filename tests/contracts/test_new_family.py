@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 import kullback
-from kullback.families import COUNTS, Dirichlet, ScalarFamily, UnsplittableFamily, _registry, register_family
+from kullback.families import (
+    COUNTS,
+    Dirichlet,
+    NaturalSource,
+    ScalarFamily,
+    UnsplittableFamily,
+    _registry,
+    register_family,
+)
 from kullback.report import write_report
 
 
@@ -84,7 +92,7 @@ class Geometric(ScalarFamily):
         return eqx.tree_at(lambda g: g.ratio, self, mean / (1 + mean))
 
 
-class Proportions(UnsplittableFamily):
+class Proportions(NaturalSource, UnsplittableFamily):
     """Dirichlets under another name, which do not say how they are drawn."""
 
     concentration: jax.Array

@@ -20,14 +20,14 @@ MUTANTS = [
     Mutant(
         "Bernoulli",
         "fisher expectation",
-        "families/_bernoulli.py",
+        "families/_family.py",
         f"{_EXPECTATION}self._fisher_source()",
         f"{_EXPECTATION}2 * self._fisher_source()",
     ),
     Mutant(
         "Dirichlet",
         "fisher source",
-        "families/_dirichlet.py",
+        "families/_family.py",
         f"{_SOURCE}self._fisher_natural()",
         f"{_SOURCE}2 * self._fisher_natural()",
     ),
@@ -70,8 +70,8 @@ MUTANTS = [
         "SphericalGaussian",
         "maximize",
         "families/_spherical_gaussian.py",
-        "self, (statistics.mean, statistics.spread))",
-        "self, (statistics.mean, 1.01 * statistics.spread))",
+        "spread = jnp.mean(each.spread, axis=-1)",
+        "spread = 1.01 * jnp.mean(each.spread, axis=-1)",
     ),
     Mutant(
         "DiagonalGaussian",

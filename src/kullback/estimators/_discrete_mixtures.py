@@ -83,21 +83,14 @@ class BernoulliMixture(DiscreteMixture):
         rate: Any = None,
         temperature: float = 1.0,
     ):
-        self.n_components = n_components
+        super().__init__(
+            n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, random_state=random_state,
+            warm_start=warm_start, verbose=verbose, rate=rate, temperature=temperature,
+        )  # fmt: skip
         self.binarize = binarize
         self.smoothing = smoothing
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.rate = rate
-        self.temperature = temperature
 
     _families = "bernoulli"
-    _known_categories = None
 
     @property
     def _prior(self) -> PseudoCounts | None:
@@ -136,36 +129,7 @@ class PoissonMixture(DiscreteMixture):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = MIXTURE_CONSTRAINTS
 
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        n_init: int = 1,
-        init_params: str = "kmeans",
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        rate: Any = None,
-        temperature: float = 1.0,
-    ):
-        self.n_components = n_components
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.rate = rate
-        self.temperature = temperature
-
     _families = "poisson"
-    _known_categories = None
-
-    def _entries(self, X: np.ndarray) -> np.ndarray:
-        return X
 
     def __sklearn_tags__(self) -> Any:
         return _whole_numbers(super().__sklearn_tags__())
@@ -226,18 +190,12 @@ class CategoricalMixture(DiscreteMixture):
         rate: Any = None,
         temperature: float = 1.0,
     ):
-        self.n_components = n_components
+        super().__init__(
+            n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, random_state=random_state,
+            warm_start=warm_start, verbose=verbose, rate=rate, temperature=temperature,
+        )  # fmt: skip
         self.n_categories = n_categories
         self.smoothing = smoothing
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.rate = rate
-        self.temperature = temperature
 
     _families = "categorical"
 
@@ -248,9 +206,6 @@ class CategoricalMixture(DiscreteMixture):
     @property
     def _prior(self) -> PseudoCounts | None:
         return PseudoCounts.of_categories(self.smoothing, self.n_categories_) if self.smoothing else None
-
-    def _entries(self, X: np.ndarray) -> np.ndarray:
-        return X
 
     def __sklearn_tags__(self) -> Any:
         return _whole_numbers(super().__sklearn_tags__())

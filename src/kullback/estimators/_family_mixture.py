@@ -38,19 +38,44 @@ N_CATEGORIES: list[Any] = [Interval(Integral, 2, None, closed="left"), "array-li
 class FamilyMixture(MixtureEstimator):
     """A mixture whose components are told by the names of families. Each parameter is an attribute_."""
 
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        rate: Any = None,
+        temperature: float = 1.0,
+    ):
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.rate = rate
+        self.temperature = temperature
+
     @property
     @abc.abstractmethod
     def _families(self) -> str | Sequence[str]:
         """One name for all columns, or one for each."""
 
     @property
-    @abc.abstractmethod
     def _known_categories(self) -> Any:
         """How many categories there are, in all columns or in each; None where the first rows tell."""
+        return None
 
-    @abc.abstractmethod
     def _entries(self, X: np.ndarray) -> np.ndarray:
         """Return the entries as the family means them."""
+        return X
 
     def _shape(self) -> Shape:
         return Shape(self.n_features_in_, np.asarray(self.n_categories_), int(self.n_trials_))
@@ -198,21 +223,15 @@ class Mixture(FamilyMixture):
         rate: Any = None,
         temperature: float = 1.0,
     ):
-        self.n_components = n_components
+        super().__init__(
+            n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, random_state=random_state,
+            warm_start=warm_start, verbose=verbose, rate=rate, temperature=temperature,
+        )  # fmt: skip
         self.family = family
         self.tied = tied
         self.equal_weights = equal_weights
         self.n_categories = n_categories
-        self.tol = tol
         self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.rate = rate
-        self.temperature = temperature
 
     @property
     def _families(self) -> str | Sequence[str]:
@@ -243,9 +262,6 @@ class Mixture(FamilyMixture):
     @property
     def _width(self) -> float:
         return self.reg_covar
-
-    def _entries(self, X: np.ndarray) -> np.ndarray:
-        return X
 
     def _rows(self, X: Any, sample_weight: Any, first: bool, least: int) -> Rows:
         if first:

@@ -23,7 +23,7 @@ from kullback.families._component import COUNTS, Component, Support, is_count, i
 from kullback.families._diagonal_gaussian import DiagonalGaussian
 from kullback.families._dirichlet import Dirichlet
 from kullback.families._exponential import Exponential
-from kullback.families._family import Coordinates, ExponentialFamily, Kind
+from kullback.families._family import Coordinates, ExpectationSource, ExponentialFamily, Kind, NaturalSource
 from kullback.families._gamma import Gamma
 from kullback.families._gaussian import Gaussian
 from kullback.families._independent import Independent
@@ -79,6 +79,7 @@ __all__ = [
     "DiagonalGaussian",
     "Dirichlet",
     "Estimate",
+    "ExpectationSource",
     "Exponential",
     "ExponentialFamily",
     "Extent",
@@ -92,6 +93,7 @@ __all__ = [
     "MeanStatistics",
     "Model",
     "Multinomial",
+    "NaturalSource",
     "Numeric",
     "Poisson",
     "Product",

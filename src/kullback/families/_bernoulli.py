@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Num
 
 from kullback.core import MeanStatistics
 from kullback.families._component import Support
+from kullback.families._family import ExpectationSource
 from kullback.families._marginal import Marginal
 from kullback.families._scalar import ScalarFamily
 from kullback.numerics import (
@@ -25,7 +26,7 @@ from kullback.numerics import (
 )
 
 
-class Bernoulli(ScalarFamily):
+class Bernoulli(ExpectationSource, ScalarFamily):
     """P(x = 1) = p for x in {0, 1}. For variables in {−1, +1} see `Ising`.
 
     Coordinates: source and expectation p; statistic T = x; natural log p/(1−p).
@@ -80,17 +81,9 @@ class Bernoulli(ScalarFamily):
         self._check_interior()
         return jnp.log(self.source) - jnp.log1p(-self.source)
 
-    @property
-    def expectation(self) -> Float[Array, "*batch d"]:
-        return self.source
-
     @classmethod
     def _from_natural(cls, natural: Numeric) -> Self:
         return cls(jax.nn.sigmoid(natural[..., 0]))
-
-    @classmethod
-    def _from_expectation(cls, expectation: Numeric) -> Self:
-        return cls(expectation[..., 0])
 
     @property
     def log_partition(self) -> Float[Array, "*batch"]:
@@ -112,9 +105,6 @@ class Bernoulli(ScalarFamily):
     def _fisher_natural(self) -> Float[Array, "*batch d d"]:
         self._check_interior()
         return (self.source * (1 - self.source))[..., None]
-
-    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
-        return self._fisher_source()
 
     def raise_zeros(self, least: float) -> Self:
         return eqx.tree_at(lambda b: b.probability, self, np.clip(np.asarray(self.probability), least, 1 - least))

@@ -7,17 +7,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import xlog1py, xlogy
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from kullback.core import MeanStatistics
 from kullback.families._component import Support
 from kullback.families._dirichlet import Dirichlet
+from kullback.families._family import NaturalSource
 from kullback.families._marginal import scipy_law
 from kullback.families._scalar import ScalarFamily
 from kullback.numerics import Numeric, as_parameter, check_positive, share_batch
 
 
-class Beta(ScalarFamily):
+class Beta(NaturalSource, ScalarFamily):
     """p(x) ∝ x^(α−1) (1−x)^(β−1) for x in (0, 1).
 
     The base measure is 1/x(1−x). Coordinates:
@@ -47,10 +48,6 @@ class Beta(ScalarFamily):
     def _dirichlet(self) -> Dirichlet:
         return Dirichlet(self.source)
 
-    @classmethod
-    def standard(cls, shape: tuple[int, ...], categories: int = 0) -> Self:
-        return cls(np.ones(shape), np.ones(shape))
-
     @property
     def column_means(self) -> Any:
         return np.asarray(self.alpha) / (np.asarray(self.alpha) + np.asarray(self.beta))
@@ -62,10 +59,6 @@ class Beta(ScalarFamily):
 
     def law(self) -> Any:
         return scipy_law("beta", self.alpha, self.beta)
-
-    @property
-    def interior(self) -> Bool[Array, "*batch"]:
-        return jnp.all((self.source > 0) & jnp.isfinite(self.source), axis=-1)
 
     def log_prob(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x)
@@ -82,16 +75,8 @@ class Beta(ScalarFamily):
         return jnp.stack([jnp.log(jnp.asarray(x)), jnp.log1p(-jnp.asarray(x))], axis=-1)
 
     @property
-    def natural(self) -> Float[Array, "*batch d"]:
-        return self.source
-
-    @property
     def expectation(self) -> Float[Array, "*batch d"]:
         return self._dirichlet.expectation
-
-    @classmethod
-    def _from_natural(cls, natural: Numeric) -> Self:
-        return cls._from_source(natural)
 
     @classmethod
     def _from_expectation(cls, expectation: Numeric) -> Self:
@@ -107,9 +92,6 @@ class Beta(ScalarFamily):
 
     def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
         return self._dirichlet.relative_entropy(other._dirichlet)
-
-    def _fisher_source(self) -> Float[Array, "*batch d d"]:
-        return self._dirichlet.fisher("source")
 
     def _fisher_natural(self) -> Float[Array, "*batch d d"]:
         return self._dirichlet.fisher("natural")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kullback.core import MeanStatistics
 from kullback.families._component import Support, is_whole
+from kullback.families._family import ExpectationSource
 from kullback.families._marginal import Marginal
 from kullback.families._scalar import ScalarFamily
 from kullback.numerics import (
@@ -29,7 +30,7 @@ from kullback.numerics import (
 _INDICATORS = 256
 
 
-class Categorical(ScalarFamily):
+class Categorical(ExpectationSource, ScalarFamily):
     """P(x = k) = p_k for x in {0, …, K−1}.
 
     Coordinates, each of length K−1; the last category is the reference:
@@ -133,10 +134,6 @@ class Categorical(ScalarFamily):
         log_p = jnp.log(self.probabilities)
         return log_p[..., :-1] - log_p[..., -1:]
 
-    @property
-    def expectation(self) -> Float[Array, "*batch d"]:
-        return self.source
-
     @classmethod
     def _from_source(cls, source: Numeric) -> Self:
         source = jnp.asarray(source)
@@ -147,10 +144,6 @@ class Categorical(ScalarFamily):
     @classmethod
     def _from_natural(cls, natural: Numeric) -> Self:
         return cls(jax.nn.softmax(_with_reference(natural), axis=-1))
-
-    @classmethod
-    def _from_expectation(cls, expectation: Numeric) -> Self:
-        return cls._from_source(expectation)
 
     @property
     def log_partition(self) -> Float[Array, "*batch"]:
@@ -169,9 +162,6 @@ class Categorical(ScalarFamily):
 
     def _fisher_natural(self) -> Float[Array, "*batch d d"]:
         return simplex_covariance(self.probabilities)
-
-    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
-        return simplex_fisher(self.probabilities)
 
     @property
     def extended_expectation(self) -> Float[Array, "*batch k"]:

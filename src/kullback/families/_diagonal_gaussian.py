@@ -17,8 +17,12 @@ from kullback.families._gaussian_rows import (
     features_moments,
     near_enough,
 )
-from kullback.families._unsplittable import draw_missing
 from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim, check_positive, ratio_excess, share_batch
+
+
+def squares(vector: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+    """Return the squares of a vector's entries; a function of a module, so that statistics can be pickled."""
+    return jnp.square(vector)
 
 
 class DiagonalGaussian(GaussianFamily):
@@ -34,6 +38,8 @@ class DiagonalGaussian(GaussianFamily):
     >>> DiagonalGaussian(mean=[0.0, 2.0], variance=[1.0, 4.0]).natural.tolist()
     [0.0, 0.5, -0.5, -0.125]
     """
+
+    square = staticmethod(squares)
 
     mean: Float[Numeric, "*batch n"]
     variance: Float[Numeric, "*batch n"]
@@ -148,11 +154,6 @@ class DiagonalGaussian(GaussianFamily):
     def column_variances(self) -> Float[Array, "*batch n"]:
         return jnp.asarray(self.variance)
 
-    @property
-    def feature_kernel_is_faster(self) -> bool:
-        """Whether the kernel of features is the quicker one."""
-        return True
-
     def feature_kernel_is_accurate(self, scaling: Standardization, radius: Any) -> Any:
         """Whether features keep their digits on data within `radius` of the scaling's center."""
         precision = (scaling.scale * scaling.scale / self.variance).max(axis=-1)
@@ -213,24 +214,10 @@ class DiagonalGaussian(GaussianFamily):
         both = data.merge(CenteredStatistics(absent, nothing, *own, _only_square))
         return jnp.sum(weight, axis=0), jnp.asarray(both.mean)[..., 0], jnp.asarray(both.spread)
 
-    def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:
-        """Draw the missing entries of each row, for each member; the others say nothing about them."""
-        return draw_missing(self, batch, key)
-
-    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> CenteredStatistics:
-        return CenteredStatistics(
-            mass, jnp.zeros_like(mass), jnp.asarray(self.mean), jnp.asarray(self.variance), squares
-        )
-
     def cross_entropy(self, statistics: CenteredStatistics) -> Float[Array, "*batch"]:
         variance = jnp.asarray(self.variance)
         square = (statistics.spread + jnp.square(jnp.subtract(statistics.mean, self.mean))) / variance
         return 0.5 * jnp.multiply(statistics.mass, jnp.sum(square + jnp.log(2 * np.pi * variance), axis=-1))
-
-
-def squares(vector: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
-    """Return the squares of a vector's entries; a function of a module, so that statistics can be pickled."""
-    return jnp.square(vector)
 
 
 def _only_square(vector: Float[Array, "*batch 1"]) -> Float[Array, "*batch"]:

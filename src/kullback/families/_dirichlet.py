@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kullback.core import MeanStatistics
 from kullback.families._component import Support
+from kullback.families._family import NaturalSource
 from kullback.families._marginal import Marginal, scipy_law
 from kullback.families._unsplittable import UnsplittableFamily
 from kullback.numerics import (
@@ -29,7 +30,7 @@ from kullback.numerics import (
 )
 
 
-class Dirichlet(UnsplittableFamily):
+class Dirichlet(NaturalSource, UnsplittableFamily):
     """p(x) ∝ ∏ x_i^(α_i − 1) on the simplex of K probabilities.
 
     The base measure is ∏ 1/x_i, so that small concentrations keep their digits. Coordinates, of length K:
@@ -106,20 +107,12 @@ class Dirichlet(UnsplittableFamily):
         return jnp.asarray(self.concentration)
 
     @property
-    def natural(self) -> Float[Array, "*batch d"]:
-        return jnp.asarray(self.concentration)
-
-    @property
     def expectation(self) -> Float[Array, "*batch d"]:
         return log_means(self.concentration)
 
     @classmethod
     def _from_source(cls, source: Numeric) -> Self:
         return cls(source)
-
-    @classmethod
-    def _from_natural(cls, natural: Numeric) -> Self:
-        return cls(natural)
 
     @classmethod
     def _from_expectation(cls, expectation: Numeric) -> Self:
@@ -133,9 +126,6 @@ class Dirichlet(UnsplittableFamily):
     @property
     def entropy(self) -> Float[Array, "*batch"]:
         return self.log_partition - jnp.sum(jnp.subtract(self.concentration, 1) * self.expectation, axis=-1)
-
-    def _fisher_source(self) -> Float[Array, "*batch d d"]:
-        return self._fisher_natural()
 
     def _fisher_natural(self) -> Float[Array, "*batch d d"]:
         alpha = jnp.asarray(self.concentration)

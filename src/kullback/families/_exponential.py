@@ -6,8 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
-from numpy.typing import NDArray
+from jaxtyping import Array, Float
 
 from kullback.core import MeanStatistics
 from kullback.families._component import Support
@@ -27,20 +26,13 @@ class Exponential(ScalarFamily):
 
     fixed_size = 1
     support = Support(lambda x: x >= 0, "0 or more")
+    log_view = True
 
     rate: Float[Numeric, "*batch"]
 
     def __init__(self, rate: Any):
         self.rate = as_parameter(rate)
         check_positive("rate", self.rate)
-
-    @classmethod
-    def standard(cls, shape: tuple[int, ...], categories: int = 0) -> Self:
-        return cls(np.ones(shape))
-
-    @classmethod
-    def cluster_view(cls, column: NDArray[Any], categories: int = 0) -> NDArray[Any]:
-        return np.log1p(column)[:, None]
 
     @property
     def column_means(self) -> Any:
@@ -52,10 +44,6 @@ class Exponential(ScalarFamily):
 
     def law(self) -> Any:
         return scipy_law("expon", scale=1 / np.asarray(self.rate))
-
-    @property
-    def interior(self) -> Bool[Array, "*batch"]:
-        return (jnp.asarray(self.rate) > 0) & jnp.isfinite(self.rate)
 
     def log_prob(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x)

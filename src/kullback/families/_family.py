@@ -1,7 +1,7 @@
 """What every exponential family answers."""
 
 import abc
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, get_args
 
 import jax
 import jax.numpy as jnp
@@ -24,15 +24,8 @@ class Kind(NamedTuple):
 
     def at(self, coordinates: Coordinates, vector: Any) -> "ExponentialFamily":
         """Return the member of this kind with these coordinates."""
-        structure = dict(self.structure)
-        match coordinates:
-            case "source":
-                return self.family.from_source(vector, **structure)
-            case "natural":
-                return self.family.from_natural(vector, **structure)
-            case "expectation":
-                return self.family.from_expectation(vector, **structure)
-        raise ValueError(f"coordinates is {coordinates!r}: it must be 'source', 'natural' or 'expectation'.")
+        make: Any = getattr(self.family, f"from_{_known(coordinates)}")
+        return make(vector, **dict(self.structure))
 
     def __str__(self) -> str:
         fixed = "".join(f", {name}={value}" for name, value in self.structure)
@@ -132,14 +125,8 @@ class ExponentialFamily(Component):
 
     def coordinates(self, name: Coordinates) -> Float[Array, "*batch d"]:
         """Return the coordinates of that name."""
-        match name:
-            case "source":
-                return self.source
-            case "natural":
-                return self.natural
-            case "expectation":
-                return self.expectation
-        raise ValueError(f"coordinates is {name!r}: it must be 'source', 'natural' or 'expectation'.")
+        found: Array = getattr(self, _known(name))
+        return found
 
     def at(self, name: Coordinates, vector: Any) -> Self:
         """Return the member of the same kind with these coordinates."""
@@ -172,14 +159,8 @@ class ExponentialFamily(Component):
 
         In natural coordinates it is Hess ψ = Cov(T, T); in expectation coordinates Hess φ, its inverse.
         """
-        match coordinates:
-            case "source":
-                return self._fisher_source()
-            case "natural":
-                return self._fisher_natural()
-            case "expectation":
-                return self._fisher_expectation()
-        raise ValueError(f"coordinates is {coordinates!r}: it must be 'source', 'natural' or 'expectation'.")
+        found: Array = getattr(self, f"_fisher_{_known(coordinates)}")()
+        return found
 
     @abc.abstractmethod
     def _fisher_source(self) -> Float[Array, "*batch d d"]: ...
@@ -227,6 +208,42 @@ class ExponentialFamily(Component):
     def aligned_to(self, reference: Self) -> Self:
         """Return itself: nothing hidden, nothing to line up."""
         return self
+
+
+class NaturalSource(ExponentialFamily):
+    """A family whose source parameters are its natural coordinates."""
+
+    @property
+    def natural(self) -> Float[Array, "*batch d"]:
+        return self.source
+
+    @classmethod
+    def _from_natural(cls, natural: Numeric, *args: Any, **structure: Any) -> Self:
+        return cls._from_source(natural, *args, **structure)
+
+    def _fisher_source(self) -> Float[Array, "*batch d d"]:
+        return self._fisher_natural()
+
+
+class ExpectationSource(ExponentialFamily):
+    """A family whose source parameters are its expectation coordinates."""
+
+    @property
+    def expectation(self) -> Float[Array, "*batch d"]:
+        return self.source
+
+    @classmethod
+    def _from_expectation(cls, expectation: Numeric, *args: Any, **structure: Any) -> Self:
+        return cls._from_source(expectation, *args, **structure)
+
+    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
+        return self._fisher_source()
+
+
+def _known(coordinates: str) -> str:
+    if coordinates not in get_args(Coordinates):
+        raise ValueError(f"coordinates is {coordinates!r}: it must be 'source', 'natural' or 'expectation'.")
+    return coordinates
 
 
 def _member(make: Any, name: str, vector: Any, structure: dict[str, Any]) -> Any:

@@ -7,8 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import digamma, gammaln, xlogy
-from jaxtyping import Array, Bool, Float
-from numpy.typing import NDArray
+from jaxtyping import Array, Float
 
 from kullback.core import MeanStatistics
 from kullback.families._component import Support
@@ -33,6 +32,7 @@ class Gamma(ScalarFamily):
 
     fixed_size = 2
     support = Support(lambda x: x > 0, "positive")
+    log_view = True
 
     shape: Float[Numeric, "*batch"]
     rate: Float[Numeric, "*batch"]
@@ -42,14 +42,6 @@ class Gamma(ScalarFamily):
         check_positive("shape", shape)
         check_positive("rate", rate)
         self.shape, self.rate = share_batch(("shape", shape), ("rate", rate))
-
-    @classmethod
-    def standard(cls, shape: tuple[int, ...], categories: int = 0) -> Self:
-        return cls(np.ones(shape), np.ones(shape))
-
-    @classmethod
-    def cluster_view(cls, column: NDArray[Any], categories: int = 0) -> NDArray[Any]:
-        return np.log1p(column)[:, None]
 
     @property
     def column_means(self) -> Any:
@@ -61,10 +53,6 @@ class Gamma(ScalarFamily):
 
     def law(self) -> Any:
         return scipy_law("gamma", self.shape, scale=1 / np.asarray(self.rate))
-
-    @property
-    def interior(self) -> Bool[Array, "*batch"]:
-        return jnp.all((self.source > 0) & jnp.isfinite(self.source), axis=-1)
 
     def log_prob(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x)

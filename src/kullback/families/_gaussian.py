@@ -58,6 +58,8 @@ class Gaussian(GaussianFamily):
     [0.0, 1.0, 2.0, 2.0, 0.6]
     """
 
+    square = staticmethod(outer)
+
     mean: Float[Numeric, "*batch n"]
     covariance: Float[Numeric, "*batch n n"]
 
@@ -218,7 +220,6 @@ class Gaussian(GaussianFamily):
 
     @property
     def feature_kernel_is_faster(self) -> bool:
-        """Whether the kernel of features is the quicker one."""
         return 3 * math.prod(self.batch_shape) >= self.mean.shape[-1]
 
     def feature_kernel_is_accurate(self, scaling: Standardization, radius: Any) -> Any:
@@ -294,11 +295,6 @@ class Gaussian(GaussianFamily):
 
         rows = jax.lax.map(one, (mean, covariance, jnp.moveaxis(drawn, 1, 0)))
         return jnp.moveaxis(rows, 0, 1).reshape(values.shape[0], *self.mean.shape)
-
-    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> CenteredStatistics:
-        return CenteredStatistics(
-            mass, jnp.zeros_like(mass), jnp.asarray(self.mean), jnp.asarray(self.covariance), outer
-        )
 
     def cross_entropy(self, statistics: CenteredStatistics) -> Float[Array, "*batch"]:
         w = whitener(self.covariance)

@@ -1,16 +1,18 @@
 """What Gaussians of every structure have in common."""
 
 import abc
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
-from kullback.core import CenteredStatistics
+from kullback.core import Batch, CenteredStatistics
 from kullback.families._family import ExponentialFamily
 from kullback.families._marginal import Marginal, normal_marginals
+from kullback.families._unsplittable import draw_missing
 from kullback.numerics import Numeric
 
 
@@ -18,6 +20,8 @@ class GaussianFamily(ExponentialFamily):
     """Gaussians on Rⁿ: a mean, and one more parameter for how far points spread around it."""
 
     euclidean = True
+    #: A vector's own spread, of the shape of the second parameter; a function of a module, so that statistics pickle.
+    square: ClassVar[Any]
 
     mean: eqx.AbstractVar[Float[Numeric, "*batch n"]]
 
@@ -40,6 +44,19 @@ class GaussianFamily(ExponentialFamily):
 
     def marginals(self, totals: NDArray[Any] | None = None) -> list[Marginal]:
         return normal_marginals(self.mean, self.column_variances)
+
+    @property
+    def feature_kernel_is_faster(self) -> bool:
+        """Whether the kernel of features is the quicker one."""
+        return True
+
+    def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:
+        """Draw the missing entries of each row, for each member; the others say nothing about them."""
+        return draw_missing(self, batch, key)
+
+    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> CenteredStatistics:
+        mean, spread = map(jnp.asarray, jax.tree.leaves(self))
+        return CenteredStatistics(mass, jnp.zeros_like(mass), mean, spread, self.square)
 
     def _from_statistics(self, statistics: CenteredStatistics) -> Self:
         return eqx.tree_at(jax.tree.leaves, self, [statistics.mean, statistics.spread])

@@ -10,13 +10,14 @@ from jaxtyping import Array, Bool, Float, Num
 from numpy.typing import NDArray
 
 from kullback.core import Batch, MeanStatistics, average, expand, row_weight, weighted_total
+from kullback.families._composite import CompositeFamily
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
 from kullback.families._marginal import Marginal
 from kullback.families._unsplittable import UnsplittableFamily, draw_missing
 from kullback.numerics import Numeric, sum_of_linear_forms
 
 
-class Independent(ExponentialFamily):
+class Independent(CompositeFamily):
     """p(x) = ∏ p_i(x_i): n independent columns, all of one family of numbers.
 
     `columns` is one batched member whose last batch axis counts the columns, so everything is done for all of them at
@@ -104,29 +105,8 @@ class Independent(ExponentialFamily):
     def statistics(self, x: Any) -> Float[Array, "... d"]:
         return _flat(self.columns.statistics(self._entries(x)))
 
-    @property
-    def source(self) -> Float[Array, "*batch d"]:
-        return _flat(self.columns.source)
-
-    @property
-    def natural(self) -> Float[Array, "*batch d"]:
-        return _flat(self.columns.natural)
-
-    @property
-    def expectation(self) -> Float[Array, "*batch d"]:
-        return _flat(self.columns.expectation)
-
-    @classmethod
-    def _from_source(cls, source: Numeric, column: Kind) -> Self:
-        return cls._cut("source", source, column)
-
-    @classmethod
-    def _from_natural(cls, natural: Numeric, column: Kind) -> Self:
-        return cls._cut("natural", natural, column)
-
-    @classmethod
-    def _from_expectation(cls, expectation: Numeric, column: Kind) -> Self:
-        return cls._cut("expectation", expectation, column)
+    def _join(self, coordinates: Coordinates) -> Float[Array, "*batch d"]:
+        return _flat(self.columns.coordinates(coordinates))
 
     @classmethod
     def _cut(cls, coordinates: Coordinates, vector: Numeric, column: Kind) -> Self:
@@ -145,14 +125,8 @@ class Independent(ExponentialFamily):
     def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
         return jnp.sum(self.columns.relative_entropy(other.columns), axis=-1)
 
-    def _fisher_source(self) -> Float[Array, "*batch d d"]:
-        return _block_diagonal(self.columns.fisher("source"))
-
-    def _fisher_natural(self) -> Float[Array, "*batch d d"]:
-        return _block_diagonal(self.columns.fisher("natural"))
-
-    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
-        return _block_diagonal(self.columns.fisher("expectation"))
+    def _fisher(self, coordinates: Coordinates) -> Float[Array, "*batch d d"]:
+        return _block_diagonal(self.columns.fisher(coordinates))
 
     # --- a model with nothing hidden, of rows with some entries missing ---------------------------------
 

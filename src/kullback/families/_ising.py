@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kullback.core import MeanStatistics
 from kullback.families._component import Support
+from kullback.families._family import NaturalSource
 from kullback.families._marginal import Marginal
 from kullback.families._unsplittable import UnsplittableFamily
 from kullback.numerics import (
@@ -34,7 +35,7 @@ _BLOCK = 12
 Pairs = tuple[tuple[int, int], ...]
 
 
-class Ising(UnsplittableFamily):
+class Ising(NaturalSource, UnsplittableFamily):
     """p(x) ∝ exp(Σ h_i x_i + Σ J_ij x_i x_j) for x in {−1, +1}ⁿ, n ≤ 20.
 
     `interactions` lists the pairs (i, j) that interact, "all" for every pair. With none it is the independence
@@ -140,10 +141,6 @@ class Ising(UnsplittableFamily):
         return jnp.concatenate([self.biases, self.couplings], axis=-1)
 
     @property
-    def natural(self) -> Float[Array, "*batch d"]:
-        return self.source
-
-    @property
     def expectation(self) -> Float[Array, "*batch d"]:
         if not self.interactions:
             return _tanh(jnp.asarray(self.biases))
@@ -153,10 +150,6 @@ class Ising(UnsplittableFamily):
     def _from_source(cls, source: Numeric, interactions: Any = "all") -> Self:
         n = _spin_count(source.shape[-1], interactions)
         return cls(source[..., :n], source[..., n:], interactions)
-
-    @classmethod
-    def _from_natural(cls, natural: Numeric, interactions: Any = "all") -> Self:
-        return cls._from_source(natural, interactions)
 
     @classmethod
     def _from_expectation(cls, expectation: Numeric, interactions: Any = "all") -> Self:
@@ -180,9 +173,6 @@ class Ising(UnsplittableFamily):
     @property
     def entropy(self) -> Float[Array, "*batch"]:
         return -self.dual_potential
-
-    def _fisher_source(self) -> Float[Array, "*batch d d"]:
-        return self._fisher_natural()
 
     def _fisher_natural(self) -> Float[Array, "*batch d d"]:
         return jnp.vectorize(self._one_covariance, signature="(d)->(d,d)")(self.natural)

@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln, xlogy
-from jaxtyping import Array, Bool, Float, Num
-from numpy.typing import NDArray
+from jaxtyping import Array, Float, Num
 
 from kullback.core import MeanStatistics
 from kullback.families._component import COUNTS
+from kullback.families._family import ExpectationSource
 from kullback.families._marginal import scipy_law
 from kullback.families._scalar import ScalarFamily
 from kullback.numerics import (
@@ -29,7 +29,7 @@ _ENTROPY = (1 / 12, 1 / 24, 19 / 360, 9 / 80, 863 / 2520, 1375 / 1008, 33953 / 5
 _LARGE = 64.0
 
 
-class Poisson(ScalarFamily):
+class Poisson(ExpectationSource, ScalarFamily):
     """P(x) = λˣ e^(−λ) / x! for x = 0, 1, …
 
     The base measure is 1/x!. Coordinates: source λ; statistic T = x; natural log λ; expectation λ. A rate of 0
@@ -41,20 +41,13 @@ class Poisson(ScalarFamily):
 
     fixed_size = 1
     support = COUNTS
+    log_view = True
 
     rate: Float[Numeric, "*batch"]
 
     def __init__(self, rate: Any):
         self.rate = as_parameter(rate)
         check_values("rate", self.rate, lambda v: np.isfinite(v) & (v >= 0), "finite and not negative")
-
-    @classmethod
-    def standard(cls, shape: tuple[int, ...], categories: int = 0) -> Self:
-        return cls(np.ones(shape))
-
-    @classmethod
-    def cluster_view(cls, column: NDArray[Any], categories: int = 0) -> NDArray[Any]:
-        return np.log1p(column)[:, None]
 
     @property
     def column_means(self) -> Any:
@@ -69,10 +62,6 @@ class Poisson(ScalarFamily):
 
     def law(self) -> Any:
         return scipy_law("poisson", self.rate)
-
-    @property
-    def interior(self) -> Bool[Array, "*batch"]:
-        return (jnp.asarray(self.rate) > 0) & jnp.isfinite(self.rate)
 
     def log_prob(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x)
@@ -101,17 +90,9 @@ class Poisson(ScalarFamily):
         check_interior("rate", self.rate, lambda r: r > 0)
         return jnp.log(self.source)
 
-    @property
-    def expectation(self) -> Float[Array, "*batch d"]:
-        return self.source
-
     @classmethod
     def _from_natural(cls, natural: Numeric) -> Self:
         return cls(jnp.exp(natural[..., 0]))
-
-    @classmethod
-    def _from_expectation(cls, expectation: Numeric) -> Self:
-        return cls(expectation[..., 0])
 
     @property
     def log_partition(self) -> Float[Array, "*batch"]:
@@ -132,9 +113,6 @@ class Poisson(ScalarFamily):
     def _fisher_natural(self) -> Float[Array, "*batch d d"]:
         check_interior("rate", self.rate, lambda r: r > 0)
         return self.source[..., None]
-
-    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
-        return self._fisher_source()
 
     def _from_statistics(self, statistics: MeanStatistics) -> Self:
         return eqx.tree_at(lambda p: p.rate, self, statistics.mean[..., 0])

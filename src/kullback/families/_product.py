@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Num, Shaped
 from numpy.typing import NDArray
 
 from kullback.core import Batch, Statistics
+from kullback.families._composite import CompositeFamily
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
 from kullback.families._marginal import Marginal
 from kullback.numerics import Numeric
@@ -42,7 +43,7 @@ class ProductStatistics(Statistics):
         )
 
 
-class Product(ExponentialFamily):
+class Product(CompositeFamily):
     """Independent parts, each a family of its own, over the columns of one vector.
 
     A scalar part takes one column, a vector part as many as its points have coordinates. Coordinates are those of
@@ -142,32 +143,8 @@ class Product(ExponentialFamily):
         pieces = zip(self.parts, self.split(x), strict=True)
         return jnp.concatenate([part.statistics(piece) for part, piece in pieces], axis=-1)
 
-    @property
-    def source(self) -> Float[Array, "*batch d"]:
-        return self._joined("source")
-
-    @property
-    def natural(self) -> Float[Array, "*batch d"]:
-        return self._joined("natural")
-
-    @property
-    def expectation(self) -> Float[Array, "*batch d"]:
-        return self._joined("expectation")
-
-    def _joined(self, coordinates: Coordinates) -> Float[Array, "*batch d"]:
+    def _join(self, coordinates: Coordinates) -> Float[Array, "*batch d"]:
         return jnp.concatenate([part.coordinates(coordinates) for part in self.parts], axis=-1)
-
-    @classmethod
-    def _from_source(cls, source: Numeric, kinds: tuple[Kind, ...]) -> Self:
-        return cls._cut("source", source, kinds)
-
-    @classmethod
-    def _from_natural(cls, natural: Numeric, kinds: tuple[Kind, ...]) -> Self:
-        return cls._cut("natural", natural, kinds)
-
-    @classmethod
-    def _from_expectation(cls, expectation: Numeric, kinds: tuple[Kind, ...]) -> Self:
-        return cls._cut("expectation", expectation, kinds)
 
     @classmethod
     def _cut(cls, coordinates: Coordinates, vector: Numeric, kinds: tuple[Kind, ...]) -> Self:
@@ -191,15 +168,6 @@ class Product(ExponentialFamily):
     def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
         both = zip(self.parts, other.parts, strict=True)
         return _total(a.relative_entropy(b) for a, b in both)
-
-    def _fisher_source(self) -> Float[Array, "*batch d d"]:
-        return self._fisher("source")
-
-    def _fisher_natural(self) -> Float[Array, "*batch d d"]:
-        return self._fisher("natural")
-
-    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
-        return self._fisher("expectation")
 
     def _fisher(self, coordinates: Coordinates) -> Float[Array, "*batch d d"]:
         blocks = [part.fisher(coordinates) for part in self.parts]

@@ -1,13 +1,12 @@
 """Families of single numbers."""
 
-import abc
 import dataclasses
 from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 from numpy.typing import NDArray
 
 from kullback.families._component import Component
@@ -24,16 +23,27 @@ _DRAWS = 4096
 class ScalarFamily(UnsplittableFamily):
     """A family of single numbers. Tables of them are `Independent`, a column for each.
 
-    Parameters are taken to be single numbers too: the source coordinates, in the order of the fields.
+    Parameters are taken to be positive numbers, the source coordinates in the order of the fields; a family with others
+    overrides what follows from it.
     """
 
+    #: Whether clusters are looked for in log(1 + x), where sizes may differ by orders of magnitude.
+    log_view: ClassVar[bool] = False
     #: A format for the parameters of a member, as in `Marginal`; None names them like the fields.
     words: ClassVar[str | None] = None
 
     @classmethod
-    @abc.abstractmethod
     def standard(cls, shape: tuple[int, ...], categories: int = 0) -> Self:
-        """Return the plainest member, in a batch of this shape: learning begins with it."""
+        """Return the plainest member, in a batch of this shape: learning begins with it. All its parameters are 1."""
+        return cls.from_source(np.ones((*shape, cls.fixed_size or 1)))
+
+    @classmethod
+    def cluster_view(cls, column: NDArray[Any], categories: int = 0) -> NDArray[Any]:
+        return (np.log1p(column) if cls.log_view else column)[:, None]
+
+    @property
+    def interior(self) -> Bool[Array, "*batch"]:
+        return jnp.all((self.source > 0) & jnp.isfinite(self.source), axis=-1)
 
     @property
     def batch_shape(self) -> tuple[int, ...]:

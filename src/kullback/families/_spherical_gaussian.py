@@ -10,8 +10,12 @@ from jaxtyping import Array, Bool, Float
 from kullback.core import Batch, CenteredStatistics, Standardization
 from kullback.families._diagonal_gaussian import DiagonalGaussian
 from kullback.families._gaussian_family import GaussianFamily
-from kullback.families._unsplittable import draw_missing
 from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim, check_positive, ratio_excess, share_batch
+
+
+def mean_square(vector: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
+    """Return the average of the squares of a vector's entries."""
+    return jnp.mean(jnp.square(vector), axis=-1)
 
 
 class SphericalGaussian(GaussianFamily):
@@ -27,6 +31,8 @@ class SphericalGaussian(GaussianFamily):
     >>> SphericalGaussian(mean=[0.0, 2.0], variance=4.0).expectation.tolist()
     [0.0, 2.0, 12.0]
     """
+
+    square = staticmethod(mean_square)
 
     mean: Float[Numeric, "*batch n"]
     variance: Float[Numeric, "*batch"]
@@ -138,11 +144,6 @@ class SphericalGaussian(GaussianFamily):
     def column_variances(self) -> Float[Array, "*batch n"]:
         return jnp.asarray(self.variance)[..., None]
 
-    @property
-    def feature_kernel_is_faster(self) -> bool:
-        """Whether the kernel of features is the quicker one."""
-        return True
-
     def feature_kernel_is_accurate(self, scaling: Standardization, radius: Any) -> Any:
         """Whether features keep their digits on data within `radius` of the scaling's center."""
         return self._diagonal().feature_kernel_is_accurate(scaling, radius)
@@ -157,24 +158,10 @@ class SphericalGaussian(GaussianFamily):
         spread = jnp.mean(each.spread, axis=-1)
         return CenteredStatistics(each.mass, each.log_likelihood, each.mean, spread, mean_square), carry
 
-    def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:
-        """Draw the missing entries of each row, for each member; the others say nothing about them."""
-        return draw_missing(self, batch, key)
-
-    def _expected_statistics(self, mass: Float[Array, "*batch"]) -> CenteredStatistics:
-        return CenteredStatistics(
-            mass, jnp.zeros_like(mass), jnp.asarray(self.mean), jnp.asarray(self.variance), mean_square
-        )
-
     def cross_entropy(self, statistics: CenteredStatistics) -> Float[Array, "*batch"]:
         n = self.mean.shape[-1]
         away = jnp.sum(jnp.square(jnp.subtract(statistics.mean, self.mean)), axis=-1)
         return 0.5 * jnp.multiply(statistics.mass, (n * statistics.spread + away) / self.variance + self._log_volume)
-
-
-def mean_square(vector: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
-    """Return the average of the squares of a vector's entries."""
-    return jnp.mean(jnp.square(vector), axis=-1)
 
 
 def _join(vector: Numeric, scalar: Numeric) -> Array:

@@ -15,7 +15,6 @@ from kullback.plots._levels import plot_levels
 from kullback.plots._marginals import plot_marginal
 from kullback.plots._matrix import plot_matrix
 from kullback.plots._responsibilities import plot_responsibilities
-from kullback.plots._samples import plot_samples
 from kullback.plots._search import plot_search
 from kullback.plots._states import plot_states
 from kullback.plots._style import COLORS, panels, save
@@ -35,7 +34,6 @@ __all__ = [
     "plot_marginal",
     "plot_matrix",
     "plot_responsibilities",
-    "plot_samples",
     "plot_search",
     "plot_states",
     "plot_transitions",

@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 
 from kullback.plots import panels, plot_states, plot_transitions
 from kullback.report._context import ReportContext, describe_gaps
-from kullback.report._parts import Picture, Table, picture, table
-from kullback.report._text import number, percent, short, two_lines
+from kullback.report._parts import Picture, Table, picture, row_panels, table
+from kullback.report._text import number, percent, short
 
 #: Rows and columns of the timeline, and words beside it.
 _STEPS, _COLUMNS, _LEVELS = 1000, 4, 10
@@ -25,14 +25,10 @@ def timeline(context: ReportContext) -> list[Picture]:
     lengths = np.diff(np.append(begin, ends[ends > begin]))
 
     def draw(width: float) -> Figure:
-        figure, axes = panels(len(names), 1, width, 1.9 if len(names) > 1 else 2.6)
-        for place, (name, each) in enumerate(zip(names, np.ravel(axes), strict=True)):
+        figure, axes = row_panels(names, width, 2.6, 1.9)
+        for place, each in enumerate(axes):
             plot_states(time, X[begin:, place], path[begin:], k, each, lengths)
-            each.set_ylabel(two_lines(name))
             _name_levels(each, context.columns[place].categories)
-            if place < len(names) - 1:
-                each.tick_params(labelbottom=False)
-        np.ravel(axes)[-1].set_xlabel("row")
         return figure
 
     caption = "Colors are the states on the most probable path."

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from kullback.plots import panels, plot_eigenvalues, plot_forecast
 from kullback.report._context import ReportContext, describe_gaps
-from kullback.report._parts import Picture, Table, picture, table
-from kullback.report._text import number, two_lines
+from kullback.report._parts import Picture, Table, picture, row_panels, table
+from kullback.report._text import number
 
 #: Rows of the past that are drawn, columns, and rows ahead at most.
 _PAST, _COLUMNS, _AHEAD = 120, 4, 40
@@ -31,17 +31,13 @@ def forecast(context: ReportContext, future_inputs: np.ndarray | None = None) ->
     names = context.names[:_COLUMNS]
 
     def draw(width: float) -> Figure:
-        figure, axes = panels(len(names), 1, width, 2.2 if len(names) > 1 else 3.4)
-        for place, (name, each) in enumerate(zip(names, np.ravel(axes), strict=True)):
+        figure, axes = row_panels(names, width, 3.4, 2.2)
+        for place, each in enumerate(axes):
             bands = [(f.lower[:, place], f.upper[:, place], f"{100 * level:.0f} %") for level, f in found.items()]
             time, ahead = np.arange(total - rows + begin, total), np.arange(total, total + steps)
             mean = found[0.5].mean[:, place] if steps else []
             plot_forecast(time, X[begin:, place], expected[begin - 1 :, place], ahead, mean, bands, each)
-            each.set_ylabel(two_lines(name))
-            if place < len(names) - 1:
-                each.tick_params(labelbottom=False)
-        np.ravel(axes)[-1].set_xlabel("row")
-        handles, labels = np.ravel(axes)[0].get_legend_handles_labels()
+        handles, labels = axes[0].get_legend_handles_labels()
         columns = 5 if width > 8 else 2
         figure.legend(handles, labels, loc="outside upper left", ncols=columns, frameon=False, fontsize=9)
         return figure

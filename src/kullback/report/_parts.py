@@ -3,9 +3,13 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from kullback.plots import panels
 from kullback.report._svg import inline_svg, page_style
+from kullback.report._text import two_lines
 
 #: Inches: a picture that fits a phone, and one as wide as the page.
 NARROW, WIDE = 5.0, 10.0
@@ -55,6 +59,17 @@ def picture(key: str, title: str, caption: str, draw: Callable[[float], Figure],
             figure = draw(width)
             drawings.append((screen, inline_svg(figure, f"{key}-{screen}", f"{title}. {caption}".strip())))
     return Picture(key, title, caption, tuple(drawings), wide)
+
+
+def row_panels(names: list[str], width: float, alone: float, each: float) -> tuple[Figure, list[Axes]]:
+    """Return panels below each other, one for each column of a series, and their heights if there is one or more."""
+    figure, axes = panels(len(names), 1, width, each if len(names) > 1 else alone)
+    found = list(np.ravel(axes))
+    for name, panel in zip(names, found, strict=True):
+        panel.set_ylabel(two_lines(name))
+        panel.tick_params(labelbottom=panel is found[-1])
+    found[-1].set_xlabel("row")
+    return figure, found
 
 
 #: Rows and columns that a table shows at most.

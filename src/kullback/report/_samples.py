@@ -5,13 +5,13 @@ import copy
 import numpy as np
 from matplotlib.figure import Figure
 
-from kullback.plots import panels, plot_samples
+from kullback.plots import panels, plot_marginal
 from kullback.report._components import MOST_MARGINALS, column_values
 from kullback.report._context import ReportContext
 from kullback.report._parts import Picture, picture
 
-#: Rows that are drawn from the model.
-_ROWS = 2000
+#: Rows that are drawn from the model, and bins of their histograms.
+_ROWS, _BINS = 2000, 40
 
 
 def samples(context: ReportContext) -> list[Picture]:
@@ -20,10 +20,12 @@ def samples(context: ReportContext) -> list[Picture]:
 
     def one(place: int, name: str) -> Picture:
         values = column_values(context, place)
+        both = np.concatenate([drawn[:, place], np.zeros(0) if values is None else values])
+        heights, edges = np.histogram(drawn[:, place], _BINS, (both.min(), both.max()), density=True)
 
         def draw(width: float) -> Figure:
             figure, axes = panels(width=width, height=3.0)
-            plot_samples(drawn[:, place], values, axes)
+            plot_marginal((edges[1:] + edges[:-1]) / 2, heights[None], [1.0], values, axes=axes)
             return figure
 
         return picture(f"samples-{place}", name, "", draw)
