@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kullback import BernoulliMixture, CategoricalMixture, Mixture, PoissonMixture
+from kullback import BernoulliMixture, CategoricalMixture, Mixture, PoissonMixture, load
 from tiers import slow
 
 RNG = np.random.default_rng(0)
@@ -100,3 +100,15 @@ def test_files_hold_the_new_parameters(tmp_path):
     loaded = CategoricalMixture.load(tmp_path / "mixture")
     assert (loaded.n_categories, loaded.smoothing) == ([3, 4], 0.5)
     np.testing.assert_array_equal(loaded.score_samples(X), mixture.score_samples(X))
+
+
+@pytest.mark.parametrize("from_model", [False, True])
+def test_a_mixture_of_compound_dirichlets_is_saved_and_loaded(tmp_path, from_model):
+    X = np.random.default_rng(0).poisson(3.0, (30, 3)).astype(float)
+    mixture = Mixture(2, family="compound_dirichlet", random_state=0, tol=1e9).fit(X)
+    mixture = Mixture.from_model(mixture.to_model()) if from_model else mixture
+    mixture.save(tmp_path / "model.safetensors")
+    assert load(tmp_path / "model.safetensors").score(X) == mixture.score(X)
+    mixture.n_trials_ = 100  # as files of such models had it
+    mixture.save(tmp_path / "earlier.safetensors")
+    np.testing.assert_array_equal(load(tmp_path / "earlier.safetensors").concentration_, mixture.concentration_)

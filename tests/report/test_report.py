@@ -4,12 +4,14 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import kullback
 from contracts.estimators import each_estimator
+from estimators.small_autoencoder import SmallAutoencoder
 from kullback import models
 from kullback.families import DiagonalGaussian, Gaussian
-from kullback.report import write_report
+from kullback.report import Section, model_sections, write_report
 from kullback.report._combination import counterparts
 from kullback.report._context import ReportContext
 from kullback.report._facts import facts as facts_of
@@ -298,3 +300,29 @@ def test_says_what_is_wrong(tmp_path):
     with pytest.raises(NotFittedError):
         write_report(kullback.GaussianMixture(2), tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
+
+
+def test_a_model_that_no_section_is_written_for_has_a_page(tmp_path):
+    X = blobs(rows=20)
+    network = SmallAutoencoder(4, max_iter=2, n_iter_no_change=2, random_state=0, validation_fraction=0)
+    with pytest.warns(ConvergenceWarning):
+        network.fit(X)
+    page, text = read(write_report(network, tmp_path / "page.html", X))
+    check_page(page, text)
+    assert {"samples-0", "samples-1", "learning"} <= set(page.figures)
+    assert "Least likely rows" in text
+    again = write_report(network, tmp_path / "again.html", X)
+    assert again.read_text(encoding="utf-8") == text
+
+
+def test_a_model_can_have_sections_of_its_own(tmp_path, monkeypatch):
+    class Flat(models.Mixture):
+        """A mixture by another name."""
+
+    model_sections.register(Flat, lambda model, context, future: [Section("own", "My own section", "Seen.", [], [])])
+    estimator, _ = fitted("PoissonMixture")
+    model = estimator.to_model()
+    monkeypatch.setattr(type(estimator), "to_model", lambda self: Flat(model.weights, model.components))
+    _, text = read(write_report(estimator, tmp_path / "page.html"))
+    assert "My own section" in text
+    assert "Column by column" in text

@@ -184,7 +184,7 @@ class DiagonalGaussian(GaussianFamily):
         total = weighted_total(weight, self.log_likelihood(batch))
         values, w = jnp.asarray(batch.values, weight.dtype), weight.reshape(weight.shape[0], -1)
         if batch.observed is not None:
-            mass, mean, spread = self._flat()._completed(
+            mass, mean, spread = self._flat()._completed_moments(
                 values, w, jnp.asarray(batch.observed, w.dtype), jnp.asarray(batch.point_variance)
             )
         elif batch.standardization is not None:
@@ -199,7 +199,7 @@ class DiagonalGaussian(GaussianFamily):
         gathered = (mass.reshape(shape), total, mean.reshape(self.mean.shape), spread.reshape(self.mean.shape))
         return CenteredStatistics(*gathered, squares), carry
 
-    def _completed(
+    def _completed_moments(
         self, values: Array, weight: Array, seen: Array, point_variance: Array
     ) -> tuple[Array, Array, Array]:
         """Return mass, mean and spread by columns: of what is seen, and of what the members expect of the rest."""

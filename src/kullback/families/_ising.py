@@ -67,7 +67,7 @@ class Ising(NaturalSource, UnsplittableFamily):
         n = biases.shape[-1]
         if n > LARGEST:
             raise ValueError(f"biases has {n} spins: enumeration stops at {LARGEST}. For more spins use a sampler.")
-        self.interactions = _listed(interactions, n)
+        self.interactions = _pair_list(interactions, n)
         m = len(self.interactions)
         couplings = np.zeros((*biases.shape[:-1], m)) if couplings is None else as_parameter(couplings)
         check_ndim("couplings", couplings, 1, "at least one axis, the last for the interactions")
@@ -156,7 +156,7 @@ class Ising(NaturalSource, UnsplittableFamily):
         check_values("expectation", expectation, lambda v: np.abs(v) < 1, "in (−1, 1)")
         n = _spin_count(expectation.shape[-1], interactions)
         independent = _arctanh(jnp.asarray(expectation)[..., :n])
-        listed = _listed(interactions, n)
+        listed = _pair_list(interactions, n)
         if not listed:
             return cls(independent, jnp.zeros((*independent.shape[:-1], 0)), listed)
         start = jnp.concatenate([independent, jnp.zeros_like(expectation[..., n:])], axis=-1)
@@ -238,7 +238,7 @@ def _arctanh_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, 
     return _arctanh(eta), tangents[0] / ((1 - eta) * (1 + eta))
 
 
-def _listed(interactions: Any, n: int) -> Pairs:
+def _pair_list(interactions: Any, n: int) -> Pairs:
     if isinstance(interactions, str):
         if interactions != "all":
             raise ValueError(f"interactions is {interactions!r}: it must be 'all' or a list of pairs (i, j).")

@@ -127,11 +127,11 @@ class VonMises(ScalarFamily):
         return diagonal[..., None] * jnp.eye(2, dtype=kappa.dtype)
 
     def _fisher_natural(self) -> Float[Array, "*batch d d"]:
-        return self._turned(*self._spread())
+        return self._rotate(*self._spread())
 
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         along, across = self._spread()
-        return self._turned(1 / along, 1 / across)
+        return self._rotate(1 / along, 1 / across)
 
     def _spread(self) -> tuple[Array, Array]:
         """Variance of T along the mean direction, A′(κ), and across it, A(κ)/κ."""
@@ -140,7 +140,7 @@ class VonMises(ScalarFamily):
         across = bessel_ratio(kappa) / jnp.where(tiny, 1, kappa)
         return bessel_ratio_slope(kappa), jnp.where(tiny, 0.5, across)
 
-    def _turned(self, along: Array, across: Array) -> Float[Array, "*batch 2 2"]:
+    def _rotate(self, along: Array, across: Array) -> Float[Array, "*batch 2 2"]:
         direction = _circle(jnp.asarray(self.mean))
         normal = jnp.stack([-direction[..., 1], direction[..., 0]], axis=-1)
         first = along[..., None, None] * direction[..., :, None] * direction[..., None, :]

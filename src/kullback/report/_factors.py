@@ -25,10 +25,10 @@ def loadings(context: ReportContext) -> list[Picture]:
 
     shown = "" if matrix.shape == np.shape(context.model.loadings) else f" The first {len(matrix)} columns are shown."
     caption = f"How much each column moves with each factor; blue is up, orange is down.{shown}"
-    return [picture("loadings", "Loadings", caption, draw), _explained(context)]
+    return [picture("loadings", "Loadings", caption, draw), _explained_variance(context)]
 
 
-def _explained(context: ReportContext) -> Picture:
+def _explained_variance(context: ReportContext) -> Picture:
     parts = _shares(context)
 
     def draw(width: float) -> Figure:
