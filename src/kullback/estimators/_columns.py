@@ -124,6 +124,16 @@ class Shape(NamedTuple):
         return self._replace(categories=np.where(wanted, given, 0))
 
 
+def check_categories(found: np.ndarray, known: np.ndarray) -> None:
+    """Raise at the first column with more categories than are known."""
+    if (found > known).any():
+        place = int(np.argmax(found > known))
+        raise ValueError(
+            f"X has category {found[place] - 1} in column {place}: the fit knows {known[place]} categories, from 0. "
+            "Give n_categories to make room for more."
+        )
+
+
 def most_categories(n_categories: Any) -> int:
     """Return how many categories a column may have: a limit against mistakes, or as many as are given."""
     given = np.ravel(0 if n_categories is None else n_categories)

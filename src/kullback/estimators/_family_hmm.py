@@ -10,6 +10,7 @@ import numpy as np
 from kullback.estimators._columns import (
     Shape,
     attribute_names,
+    check_categories,
     check_family,
     check_table,
     chosen_family,
@@ -139,12 +140,8 @@ class HMM(HiddenMarkovEstimator):
         check_table(X, self._families)
         if len(X):
             many = Shape.of(X, self._families).categories
-            if not first and hasattr(self, "n_categories_") and (many > self.n_categories_).any():
-                place = int(np.argmax(many > self.n_categories_))
-                raise ValueError(
-                    f"X has category {many[place] - 1} in column {place}: the fit knows {self.n_categories_[place]} "
-                    "categories, from 0. Give n_categories to make room for more."
-                )
+            if not first and hasattr(self, "n_categories_"):
+                check_categories(many, self.n_categories_)
         return X
 
     def _read_off(self, X: np.ndarray) -> None:

@@ -12,6 +12,7 @@ from kullback.core import MOST_CATEGORIES
 from kullback.estimators._columns import (
     Shape,
     attribute_names,
+    check_categories,
     check_family,
     check_table,
     chosen_family,
@@ -129,12 +130,7 @@ class FamilyMixture(MixtureEstimator):
         shape = Shape.of(X, self._families, most) if len(X) else self._shape()
         if first:
             self.n_categories_, self.n_trials_ = shape.knowing(self._known_categories).categories, shape.trials
-        if (shape.categories > self.n_categories_).any():
-            place = int(np.argmax(shape.categories > self.n_categories_))
-            raise ValueError(
-                f"X has category {shape.categories[place] - 1} in column {place}: the fit knows "
-                f"{self.n_categories_[place]} categories, from 0. Give n_categories to make room for more."
-            )
+        check_categories(shape.categories, self.n_categories_)
         if shape.trials != self.n_trials_:
             raise ValueError(f"X has rows with a total of {shape.trials}: the fit has {self.n_trials_}.")
         return X

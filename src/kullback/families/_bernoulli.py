@@ -73,9 +73,6 @@ class Bernoulli(ExpectationSource, ScalarFamily):
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
         return jax.random.bernoulli(key, self.probability, shape + self.batch_shape).astype(int)
 
-    def statistics(self, x: Any) -> Float[Array, "... d"]:
-        return jnp.asarray(x, dtype=jnp.asarray(self.probability).dtype)[..., None]
-
     @property
     def natural(self) -> Float[Array, "*batch d"]:
         self._check_interior()

@@ -56,14 +56,6 @@ class Dirichlet(NaturalSource, UnsplittableFamily):
         check_positive("concentration", self.concentration)
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.concentration.shape[:-1]
-
-    @property
-    def event_shape(self) -> tuple[int, ...]:
-        return self.concentration.shape[-1:]
-
-    @property
     def size(self) -> int:
         return self.concentration.shape[-1]
 

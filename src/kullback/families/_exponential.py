@@ -53,9 +53,6 @@ class Exponential(ScalarFamily):
         rate = jnp.asarray(self.rate)
         return jax.random.exponential(key, shape + self.batch_shape, rate.dtype) / rate
 
-    def statistics(self, x: Any) -> Float[Array, "... d"]:
-        return jnp.asarray(x, dtype=jnp.asarray(self.rate).dtype)[..., None]
-
     @property
     def natural(self) -> Float[Array, "*batch d"]:
         return -self.source

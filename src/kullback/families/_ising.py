@@ -78,14 +78,6 @@ class Ising(NaturalSource, UnsplittableFamily):
         self.biases, self.couplings = share_batch(("biases", biases), ("couplings", couplings), (1, 1))
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.biases.shape[:-1]
-
-    @property
-    def event_shape(self) -> tuple[int, ...]:
-        return self.biases.shape[-1:]
-
-    @property
     def size(self) -> int:
         return self.biases.shape[-1] + len(self.interactions)
 

@@ -49,14 +49,6 @@ class Multinomial(UnsplittableFamily):
         return Categorical(self.probabilities)
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.probabilities.shape[:-1]
-
-    @property
-    def event_shape(self) -> tuple[int, ...]:
-        return self.probabilities.shape[-1:]
-
-    @property
     def size(self) -> int:
         return self.probabilities.shape[-1] - 1
 

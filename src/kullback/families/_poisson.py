@@ -82,9 +82,6 @@ class Poisson(ExpectationSource, ScalarFamily):
     def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
         return jax.random.poisson(key, self.rate, shape + self.batch_shape)
 
-    def statistics(self, x: Any) -> Float[Array, "... d"]:
-        return jnp.asarray(x, dtype=jnp.asarray(self.rate).dtype)[..., None]
-
     @property
     def natural(self) -> Float[Array, "*batch d"]:
         check_interior("rate", self.rate, lambda r: r > 0)

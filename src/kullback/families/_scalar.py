@@ -23,8 +23,8 @@ _DRAWS = 4096
 class ScalarFamily(UnsplittableFamily):
     """A family of single numbers. Tables of them are `Independent`, a column for each.
 
-    Parameters are taken to be positive numbers, the source coordinates in the order of the fields; a family with others
-    overrides what follows from it.
+    Parameters are taken to be positive numbers, the source coordinates in the order of the fields, and T(x) = x; a
+    family with others overrides what follows from it.
     """
 
     #: Whether clusters are looked for in log(1 + x), where sizes may differ by orders of magnitude.
@@ -57,6 +57,9 @@ class ScalarFamily(UnsplittableFamily):
     def size(self) -> int:
         assert self.fixed_size is not None
         return self.fixed_size
+
+    def statistics(self, x: Any) -> Float[Array, "... d"]:
+        return jnp.asarray(x, dtype=jnp.asarray(jax.tree.leaves(self)[0]).dtype)[..., None]
 
     @property
     def source(self) -> Float[Array, "*batch d"]:

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 
 from kullback.core import Batch, MeanStatistics, average, row_weight, weighted_total
@@ -13,8 +15,17 @@ from kullback.numerics import LinearForm, Numeric
 class UnsplittableFamily(ExponentialFamily):
     """A family without a rule for a part of a point: a point with a missing entry counts as missing.
 
-    A missing point says nothing: its likelihood is 1, and its statistics are those the model itself expects.
+    A missing point says nothing: its likelihood is 1, and its statistics are those the model itself expects. The first
+    parameter is taken to have one entry for each column on its last axis; a `ScalarFamily` has no such axis.
     """
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return np.shape(jax.tree.leaves(self)[0])[:-1]
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return np.shape(jax.tree.leaves(self)[0])[-1:]
 
     def extended_statistics(self, x: Any) -> Float[Array, "... e"]:
         """Return what is averaged over points: T(x), or more where its average would lose digits."""
