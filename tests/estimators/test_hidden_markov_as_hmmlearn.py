@@ -28,7 +28,7 @@ from estimators.hidden_markov_data import (
     symbols,
     tallies,
 )
-from kullback.estimators._monitor import ConvergenceMonitor
+from kullback.estimators.hidden_markov import ConvergenceMonitor
 from tiers import slow, slow_among
 
 

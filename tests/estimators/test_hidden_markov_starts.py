@@ -7,7 +7,7 @@ import pytest
 
 import kullback
 from estimators.hidden_markov_data import LENGTHS, symbols
-from kullback.estimators import _hmm_starts
+from kullback.estimators.hidden_markov import _starts
 from tiers import slow
 
 #: Of the even process, in nats per symbol.
@@ -57,16 +57,16 @@ def test_the_entropy_of_the_even_process_is_reached(seed):
 
 def test_a_stream_starts_from_the_best_start_too(monkeypatch):
     X, tried = even_process(4000, 3), []
-    result = _hmm_starts.trial_result
+    result = _starts.trial_result
 
     def noted(start, *rest):
         tried.append((result(start, *rest), start))
         return tried[-1][0]
 
-    monkeypatch.setattr("kullback.estimators._hidden_markov.trial_result", noted)
+    monkeypatch.setattr("kullback.estimators.hidden_markov._estimator.trial_result", noted)
     model = kullback.CategoricalHMM(3, random_state=0, rate=1e-12, lag=0).partial_fit(X)  # it stays at its start
     best = max(tried, key=lambda one: one[0])[1]
-    assert len(tried) == 1 + _hmm_starts.RANDOM_STARTS
+    assert len(tried) == 1 + _starts.RANDOM_STARTS
     np.testing.assert_allclose(model.transmat_, best.transitions, atol=1e-9)
     assert not np.allclose(best.transitions, tried[0][1].transitions)  # it is not the start from clusters
 
@@ -88,10 +88,11 @@ def test_what_is_set_by_hand_is_in_every_start(kept, monkeypatch):
         setattr(model, parts[letter][0], np.array(parts[letter][1]))
     tried = []
     monkeypatch.setattr(
-        "kullback.estimators._hidden_markov.trial_result", lambda start, *_: tried.append(start) or -len(tried)
+        "kullback.estimators.hidden_markov._estimator.trial_result",
+        lambda start, *_: tried.append(start) or -len(tried),
     )
     model.fit(symbols())
-    assert len(tried) == 1 + _hmm_starts.RANDOM_STARTS
+    assert len(tried) == 1 + _starts.RANDOM_STARTS
     for start in tried:
         found = {"s": start.initial, "t": start.transitions, "e": start.emissions.columns.probabilities[:, 0]}
         for letter in kept:
@@ -102,7 +103,7 @@ def test_what_is_set_by_hand_is_in_every_start(kept, monkeypatch):
 def test_the_best_start_is_taken(monkeypatch):
     tried = []
     monkeypatch.setattr(
-        "kullback.estimators._hidden_markov.trial_result",
+        "kullback.estimators.hidden_markov._estimator.trial_result",
         lambda start, *_: tried.append(start) or (1.0 if len(tried) == 4 else 0.0),
     )
     model = kullback.CategoricalHMM(2, n_iter=0, random_state=0).fit(symbols())
@@ -111,7 +112,7 @@ def test_the_best_start_is_taken(monkeypatch):
 
 
 def test_a_start_that_is_set_needs_no_trial(monkeypatch):
-    monkeypatch.setattr("kullback.estimators._hidden_markov.trial_result", None)
+    monkeypatch.setattr("kullback.estimators.hidden_markov._estimator.trial_result", None)
     model = kullback.CategoricalHMM(2, n_iter=1, init_params="s", random_state=0)
     model.transmat_, model.emissionprob_ = np.full((2, 2), 0.5), np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]])
     model.fit(symbols())
@@ -121,8 +122,8 @@ def test_trials_see_all_of_a_long_series():
     rows = np.arange(50_000.0)[:, None]
     first = np.zeros(len(rows), bool)
     first[[0, 30_000]] = True
-    some = _hmm_starts.trial_rows(_hmm_starts.Sequences(rows, first))
-    assert len(some) == _hmm_starts.TRIAL_ROWS
+    some = _starts.trial_rows(_starts.Sequences(rows, first))
+    assert len(some) == _starts.TRIAL_ROWS
     assert (some.X[0], some.X[-1]) == (0, 49_999)
     np.testing.assert_array_equal(np.flatnonzero(some.starts), np.flatnonzero(np.diff(some.X[:, 0], prepend=-2) != 1))
 

@@ -4,7 +4,7 @@ import numpy as np
 import sklearn.mixture._gaussian_mixture as theirs
 
 import kullback
-from kullback.estimators._monitor import ConvergenceMonitor as Monitor
+from kullback.estimators.hidden_markov import ConvergenceMonitor as Monitor
 
 
 class GaussianMixture(kullback.GaussianMixture):

@@ -1,21 +1,28 @@
 """What every hidden Markov model behind hmmlearn's door does."""
 
-import abc
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kullback.estimators._hidden_markov_questions import HiddenMarkovQuestions
-from kullback.estimators._hmm_notes import note_few, note_overwritten
-from kullback.estimators._hmm_priors import HiddenMarkovPrior
-from kullback.estimators._hmm_starts import ClusterStart, RandomStart, StateStart, trial_result, trial_rows
+from kullback.estimators._columns import has_discrete
 from kullback.estimators._model_estimator import all_or_nothing
-from kullback.estimators._monitor import ConvergenceMonitor, MonitorRule
 from kullback.estimators._sequences import Sequences
 from kullback.estimators._support import supported
 from kullback.estimators.constraints import Interval, StrOptions
-from kullback.families import Independent
+from kullback.estimators.hidden_markov._emission import broadcast, check_rows_sum_to_1, normalize
+from kullback.estimators.hidden_markov._monitor import ConvergenceMonitor, MonitorRule
+from kullback.estimators.hidden_markov._notes import note_few, note_overwritten
+from kullback.estimators.hidden_markov._priors import HiddenMarkovPrior
+from kullback.estimators.hidden_markov._questions import HiddenMarkovQuestions
+from kullback.estimators.hidden_markov._starts import (
+    RANDOM_STARTS,
+    ClusterStart,
+    RandomStart,
+    StateStart,
+    trial_result,
+    trial_rows,
+)
 from kullback.models import HiddenMarkovModel
 
 HMM_CONSTRAINTS: dict[str, list[Any]] = {
@@ -39,58 +46,42 @@ LAG = 20
 
 
 class HiddenMarkovEstimator(HiddenMarkovQuestions):
-    """A hidden Markov model with hmmlearn's parameters, attributes_ and methods. A subclass says what is emitted."""
+    """A hidden Markov model with hmmlearn's parameters, attributes_ and methods. Its `Emission` is what differs."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = HMM_CONSTRAINTS
 
-    # --- what a subclass says ---------------------------------------------------------------------------
+    def _set_chain(
+        self, n_components: int, startprob_prior: Any, transmat_prior: Any, params: str, init_params: str
+    ) -> None:
+        """Set the parameters of the chain: every constructor has them."""
+        self.n_components = n_components
+        self.startprob_prior = startprob_prior
+        self.transmat_prior = transmat_prior
+        self.params = params
+        self.init_params = init_params
 
-    @abc.abstractmethod
-    def _read_off(self, X: np.ndarray) -> None:
-        """Keep what the first rows say besides numbers: how many symbols there are."""
-
-    @abc.abstractmethod
-    def _started_emissions(self, data: Sequences, start: StateStart) -> Any:
-        """Return the emissions that states start with; those that are not in `init_params` as they are."""
-
-    @abc.abstractmethod
-    def _emission_attributes(self, emissions: Any) -> dict[str, np.ndarray]:
-        """Return the attributes_ that hold emissions."""
-
-    @abc.abstractmethod
-    def _emission_prior(self, emissions: Any) -> Any:
-        """Return the prior of the emissions, with what is not in `params` left as it is."""
-
-    @abc.abstractmethod
-    def _emission_held(self, emissions: Any) -> Any:
-        """Return what leaves some parameters of the emissions as they are while others are learned, or None."""
-
-    @abc.abstractmethod
-    def _seen_by_kmeans(self, X: np.ndarray) -> np.ndarray:
-        """Return what k-means sees of rows."""
-
-    @abc.abstractmethod
-    def _shown(self, X: np.ndarray) -> np.ndarray:
-        """Return what a row by itself shows of its state, for random starts."""
-
-    @property
-    @abc.abstractmethod
-    def _random_starts(self) -> int:
-        """How many random starts compete with clusters: some where rows are discrete, for states may look alike."""
-
-    @abc.abstractmethod
-    def _emission_parameters(self) -> dict[str, int]:
-        """Return the number of free parameters of the emissions of all states, by their letters."""
-
-    @property
-    @abc.abstractmethod
-    def _tied(self) -> tuple[str, ...]:
-        """The parameters that all states share."""
-
-    @property
-    @abc.abstractmethod
-    def _emission_letters(self) -> str:
-        """The letters of `params` that stand for emissions."""
+    def _set_learning(
+        self,
+        algorithm: str,
+        random_state: Any,
+        n_iter: int,
+        tol: float,
+        verbose: bool,
+        implementation: str,
+        n_init: int,
+        rate: Any,
+        lag: int,
+    ) -> None:
+        """Set the parameters of a fit, a stream and a path: every constructor has them."""
+        self.algorithm = algorithm
+        self.random_state = random_state
+        self.n_iter = n_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.implementation = implementation
+        self.n_init = n_init
+        self.rate = rate
+        self.lag = lag
 
     # --- learning ---------------------------------------------------------------------------------------
 
@@ -192,24 +183,19 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
     def to_model(self) -> HiddenMarkovModel:
         """Return the fitted model, with NumPy arrays."""
         self._check_is_fitted()
-        self._check_chain()
-        return HiddenMarkovModel(
-            summing_to_1(self.startprob_),
-            summing_to_1(self.transmat_),
-            self._emissions_now(),
-            fixed=self._fixed,
-            tied=self._tied,
-        )
+        startprob, transmat = np.asarray(self.startprob_), np.asarray(getattr(self, "transmat_", None))
+        self._check_chain(startprob, transmat)
+        return self._model(startprob, transmat, self._emission.from_attributes(self))
 
-    @property
-    def _fixed(self) -> tuple[str, ...]:
-        letters = {"initial": "s", "transitions": "t", "emissions": self._emission_letters}
-        return tuple(name for name, some in letters.items() if not set(some) & set(self.params))
+    def _model(self, startprob: np.ndarray, transmat: np.ndarray, emissions: Any) -> HiddenMarkovModel:
+        emission = self._emission
+        letters = {"initial": "s", "transitions": "t", "emissions": emission.letters}
+        fixed = tuple(name for name, some in letters.items() if not set(some) & set(self.params))
+        return HiddenMarkovModel(normalize(startprob), normalize(transmat), emissions, fixed=fixed, tied=emission.tied)
 
-    def _check_chain(self) -> None:
+    def _check_chain(self, startprob: np.ndarray, transmat: np.ndarray) -> None:
         """Raise unless the probabilities are of the right number, and sum to 1; hmmlearn's words."""
         k = self.n_components
-        startprob, transmat = np.asarray(self.startprob_), np.asarray(getattr(self, "transmat_", None))
         if startprob.shape != (k,):
             raise ValueError("startprob_ must have length n_components")
         if not np.allclose(startprob.sum(), 1):
@@ -221,34 +207,49 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         check_rows_sum_to_1("transmat_", transmat)
 
     def _check_letters(self) -> None:
-        known = "st" + self._emission_letters
+        allowed = "st" + self._emission.letters
         for name in ("params", "init_params"):
-            strange = sorted(set(getattr(self, name)) - set(known))
+            strange = sorted(set(getattr(self, name)) - set(allowed))
             if strange:
-                raise ValueError(f"{name} has the letter {strange[0]!r}: allowed letters are {known!r}.")
+                raise ValueError(f"{name} has the letter {strange[0]!r}: allowed letters are {allowed!r}.")
 
     def _attributes(self, model: HiddenMarkovModel) -> dict[str, np.ndarray]:
-        held = {"startprob_": np.asarray(model.initial), "transmat_": np.asarray(model.transitions)}
-        return {**held, **self._emission_attributes(model.emissions)}
+        chain = {"startprob_": np.asarray(model.initial), "transmat_": np.asarray(model.transitions)}
+        return {**chain, **self._emission.attributes(model.emissions)}
+
+    @classmethod
+    def _parameters_of(cls, model: Any) -> dict[str, Any]:
+        return cls._emission_type.describe(model).parameters
+
+    def _shape_of(self, model: HiddenMarkovModel) -> dict[str, Any]:
+        return self._emission.describe(model).shape
 
     def _prior(self, model: HiddenMarkovModel) -> HiddenMarkovPrior:
         k = self.n_components
         return HiddenMarkovPrior(
             broadcast("startprob_prior", self.startprob_prior, (k,)),
             broadcast("transmat_prior", self.transmat_prior, (k, k)),
-            self._emission_prior(model.emissions),
+            self._emission.prior(model.emissions, first=True),
         )
 
     def _held(self, model: HiddenMarkovModel) -> HiddenMarkovPrior | None:
-        held = self._emission_held(model.emissions)
-        return None if held is None else HiddenMarkovPrior(1.0, 1.0, held)
+        prior = self._emission.prior(model.emissions, first=False)
+        return None if prior is None else HiddenMarkovPrior(1.0, 1.0, prior)
 
     def _n_parameters(self) -> int:
         return sum(self._parameters_by_letter().values())
 
     def _parameters_by_letter(self) -> dict[str, int]:
         k = self.n_components
-        return {"s": k - 1, "t": k * (k - 1), **self._emission_parameters()}
+        return {"s": k - 1, "t": k * (k - 1), **self._emission.count_parameters(self)}
+
+    @property
+    def _families(self) -> Any:
+        return self._emission.families
+
+    @property
+    def _width(self) -> float:
+        return self._emission.point_variance
 
     @property
     def _steps(self) -> int:
@@ -265,7 +266,11 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
     def _marks(self) -> tuple[str, ...]:
         return ("startprob_",)
 
-    # --- the start ----------------------------------------------------------------------------------------
+    # --- data and the start -------------------------------------------------------------------------------
+
+    def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
+        self._emission.check(X, self, first)
+        return X
 
     def _check_some(self, data: Any) -> None:
         if data.absent.any():
@@ -275,97 +280,34 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         """Return the best of some starts; what `init_params` leaves out stays as it was set."""
         if turn == 0:
             note_overwritten(self, self._made)
-        self._read_off(data.extremes)
-        before, k = dict(vars(self)), self.n_components
-        best = self._started(data, ClusterStart(data, k, self._seen_by_kmeans, random))
-        if k == 1 or not self._random_starts or not self._starts_states(before):
+        for name, value in self._emission.read(data.extremes, self).items():
+            setattr(self, name, value)
+        emission, k = self._emission, self.n_components
+
+        def features(X: np.ndarray) -> np.ndarray:
+            return emission.features(X, self)
+
+        best = self._start_from(data, ClusterStart(data, k, features, emission.neighbors, random))
+        made = set("t" + emission.letters) & set(self.init_params) or not hasattr(self, "transmat_")
+        # states whose rows are discrete may look alike, and differ in what follows them: clusters do not see that
+        if k == 1 or not made or not has_discrete(emission.families):
             return best
-        seeds = random.randint(2**31, size=self._random_starts)
-        rows, found = trial_rows(data), dict(vars(self))
+        seeds, rows = random.randint(2**31, size=RANDOM_STARTS), trial_rows(data)
         reached = trial_result(best, rows, self._prior(best))
         for seed in seeds:
-            self.__dict__ = dict(before)
-            model = self._started(data, RandomStart(data, k, self._shown, int(seed)))
+            model = self._start_from(data, RandomStart(data, k, features, int(seed)))
             result = trial_result(model, rows, self._prior(model))
             if result > reached:
-                best, reached, found = model, result, dict(vars(self))
-        self.__dict__ = found
+                best, reached = model, result
         return best
 
-    def _starts_states(self, before: dict[str, Any]) -> bool:
-        """Whether a start makes what tells states apart."""
-        return bool(set("t" + self._emission_letters) & set(self.init_params)) or "transmat_" not in before
-
-    def _started(self, data: Sequences, start: StateStart) -> HiddenMarkovModel:
-        """Set what `init_params` asks for to a start, and return the model."""
-        if self._starts("s", "startprob_"):
-            self.startprob_ = start.initial
-        if self._starts("t", "transmat_"):
-            self.transmat_ = start.transitions
-        emissions = self._started_emissions(data, start)
-        if set(self._emission_letters) & set(self.init_params) and data.in_part:
+    def _start_from(self, data: Sequences, start: StateStart) -> HiddenMarkovModel:
+        """Return the model with what `init_params` asks for from a start, and the rest as it was set."""
+        emission = self._emission
+        startprob = start.initial if emission.starts("s", "startprob_", self) else np.asarray(self.startprob_)
+        transmat = start.transitions if emission.starts("t", "transmat_", self) else np.asarray(self.transmat_)
+        emissions = emission.start(data, start, self)
+        if set(emission.letters) & set(self.init_params) and data.in_part:
             emissions = supported(emissions)
-        for name, value in self._emission_attributes(emissions).items():
-            setattr(self, name, value)
-        return self.to_model()
-
-    def _starts(self, letter: str, name: str) -> bool:
-        """Whether a start makes this attribute_: it is asked for, or was never set."""
-        return letter in self.init_params or not hasattr(self, name)
-
-
-def shared(rows: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
-    """Return the mean of the rows of each label, or of all rows where a label has none."""
-    return np.stack([(rows[labels == h] if (labels == h).any() else rows).mean(axis=0) for h in range(k)])
-
-
-def broadcast(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a parameter with one entry for each of a model's; one number stands for all of them."""
-    array = np.asarray(value, dtype=np.float64)
-    try:
-        return np.broadcast_to(array, shape)
-    except ValueError:
-        raise ValueError(f"{name} has shape {array.shape}: it must be a number, or of shape {shape}.") from None
-
-
-def for_states(name: str, value: Any, k: int, n: int) -> np.ndarray:
-    """Return a parameter with one entry for each state and column.
-
-    A list of numbers has one for each column, as hmmlearn takes it; where there is another number of states, it may
-    have one for each of these, as hmmlearn says it.
-    """
-    array = np.asarray(value, dtype=np.float64)
-    per_state = array.ndim == 1 and len(array) == k != n
-    return broadcast(name, array[:, None] if per_state else array, (k, n))
-
-
-def check_hidden_markov(model: Any) -> None:
-    """Raise unless an estimator can hold a model of this kind."""
-    if not isinstance(model, HiddenMarkovModel):
-        raise ValueError(f"the model is a {type(model).__name__}: it must be a HiddenMarkovModel.")
-    if model.ending is not None:
-        raise ValueError("the model has an ending: the sequences of these estimators end when the data does.")
-
-
-def hidden_markov(model: Any, emits: tuple[type, ...], needs: str) -> Any:
-    """Return the emissions of a hidden Markov model, or their columns, if they are what an estimator can hold."""
-    check_hidden_markov(model)
-    found = model.emissions.columns if isinstance(model.emissions, Independent) else model.emissions
-    if type(found) not in emits:
-        raise ValueError(f"the model emits {type(found).__name__}: {needs}.")
-    return found
-
-
-def check_rows_sum_to_1(name: str, rows: np.ndarray) -> None:
-    """Raise unless each row holds probabilities; hmmlearn's words where they do not sum to 1."""
-    if not np.allclose(rows.sum(axis=1), 1):
-        raise ValueError(f"{name} rows must sum to 1 (got row sums of {rows.sum(axis=1)})")
-    if (rows < 0).any():
-        raise ValueError(f"{name} must not be negative; its rows are {rows.tolist()}")
-
-
-def summing_to_1(probabilities: Any) -> np.ndarray:
-    """Return probabilities that sum to 1, of those that were typed with a few digits."""
-    array = np.asarray(probabilities, dtype=np.float64)
-    total = array.sum(axis=-1, keepdims=True)
-    return array if (np.abs(total - 1) < 1e-9).all() else array / total
+        self._check_chain(startprob, transmat)
+        return self._model(startprob, transmat, emissions)

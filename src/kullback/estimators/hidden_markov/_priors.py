@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from kullback.core import CenteredStatistics, MeanStatistics, expand
+from kullback.families import Gaussian
 from kullback.models import HiddenMarkovModel, HiddenMarkovStatistics
 
 #: Points that are next to none: hmmlearn's number.
@@ -86,7 +87,7 @@ class GaussianPrior(eqx.Module):
 
 def covariance_of(gaussians: Any) -> Any:
     """Return the covariances of Gaussians, or what they have in their place."""
-    return gaussians.variance if hasattr(gaussians, "variance") else gaussians.covariance
+    return gaussians.covariance if isinstance(gaussians, Gaussian) else gaussians.variance
 
 
 class CategoricalPrior(eqx.Module):

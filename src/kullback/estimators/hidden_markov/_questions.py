@@ -1,9 +1,8 @@
 """What a fitted hidden Markov model is asked."""
 
-import abc
 import math
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import numpy as np
@@ -13,6 +12,7 @@ from kullback.core import Batch
 from kullback.estimators._count import checked_count
 from kullback.estimators._sequence_estimator import SequenceEstimator
 from kullback.estimators._sequences import padded_steps
+from kullback.estimators.hidden_markov._emission import Emission
 from kullback.learning import adaptive_jit
 from kullback.models import HiddenMarkovModel
 from kullback.runtime import computing, jit
@@ -28,22 +28,12 @@ class StateForecast(NamedTuple):
 class HiddenMarkovQuestions(SequenceEstimator):
     """hmmlearn's questions, and those that a series asks which is met row by row, or has gaps."""
 
-    @abc.abstractmethod
-    def _emissions_now(self) -> Any:
-        """Return the emissions of the attributes_."""
-
-    @abc.abstractmethod
-    def _emission_means(self, emissions: Any) -> np.ndarray:
-        """Return what each state emits on average."""
-
-    @abc.abstractmethod
-    def _entries_of(self, values: np.ndarray) -> np.ndarray:
-        """Return drawn values as X has them."""
+    _emission_type: ClassVar[type[Emission]]
 
     @property
-    @abc.abstractmethod
-    def _emission_remedy(self) -> str | None:
-        """The parameter that keeps emissions that were never seen possible, or None."""
+    def _emission(self) -> Emission:
+        """What the states emit, by the parameters as they are now."""
+        return self._emission_type.of(self)
 
     def score(self, X: Any, lengths: Any = None) -> float:
         """Log-likelihood of all sequences together, in nats."""
@@ -51,7 +41,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
 
     def score_samples(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
         """Log-likelihood of all sequences together, and the probability of each state at each row."""
-        each, posterior = self._answer(X, lengths, _both)
+        each, posterior = self._answer(X, lengths, _score_and_posterior)
         return self._total(X, each), posterior
 
     def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
@@ -87,7 +77,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
         with computing():
             scores = np.asarray(model.emissions.log_likelihood(Batch(values, observed=~np.isnan(values))))
         if np.isneginf(scores).all():
-            remedy = self._emission_remedy
+            remedy = self._emission.remedy
             known = f"; {remedy} keeps what a fit has never seen possible." if remedy else ", as none has seen it."
             return f"no state emits it{known}"
         return (
@@ -127,8 +117,8 @@ class HiddenMarkovQuestions(SequenceEstimator):
         for _ in range(steps):
             last = last @ transitions
             states.append(last)
-        found = np.stack(states)
-        return StateForecast(found, found @ self._emission_means(self._emissions_now()))
+        found, emission = np.stack(states), self._emission
+        return StateForecast(found, found @ emission.means(emission.from_attributes(self)))
 
     def impute(self, X: Any, lengths: Any = None, random_state: Any = None) -> np.ndarray:
         """Draw the missing entries of X given all the rest; what is there stays as it is."""
@@ -156,9 +146,10 @@ class HiddenMarkovQuestions(SequenceEstimator):
             model = HiddenMarkovModel(only, model.transitions, model.emissions)
         with computing():
             key = jax.random.key(random.randint(2**31))
-            states, values = _draw(model, key, padded_steps(n_samples))
+            states, values = _sample(model, key, padded_steps(n_samples))
         values = np.asarray(values)[:n_samples].reshape(n_samples, -1)
-        return self._entries_of(values), np.asarray(states)[:n_samples].astype(np.int64)
+        values = values.astype(np.int64) if self._emission.integers else values
+        return values, np.asarray(states)[:n_samples].astype(np.int64)
 
     def get_stationary_distribution(self) -> np.ndarray:
         """Return the distribution of states that the transitions leave as it is."""
@@ -175,38 +166,18 @@ class HiddenMarkovQuestions(SequenceEstimator):
         return -2 * self.score(X, lengths) + self._n_parameters() * math.log(len(X))
 
 
-@adaptive_jit
-def _log_likelihood(model: Any, batch: Batch) -> Any:
-    return model.log_likelihood(batch)
+_log_likelihood = adaptive_jit(HiddenMarkovModel.log_likelihood)
+_posterior = adaptive_jit(HiddenMarkovModel.posterior)
+_viterbi = adaptive_jit(HiddenMarkovModel.viterbi)
+_impute = adaptive_jit(HiddenMarkovModel.impute)
+_sample: Any = jit(HiddenMarkovModel.sample_sequence, static_argnums=2)
 
 
 @adaptive_jit
-def _posterior(model: Any, batch: Batch) -> Any:
-    return model.posterior(batch)
-
-
-@adaptive_jit
-def _both(model: Any, batch: Batch) -> Any:
+def _score_and_posterior(model: Any, batch: Batch) -> Any:
     return model.log_likelihood(batch), model.posterior(batch)
-
-
-@adaptive_jit
-def _viterbi(model: Any, batch: Batch) -> Any:
-    return model.viterbi(batch)
 
 
 @adaptive_jit
 def _filter(model: Any, batch: Batch, state: Any) -> Any:
     return model.filter(batch, state)[0]
-
-
-@adaptive_jit
-def _impute(model: Any, batch: Batch, key: Any) -> Any:
-    return model.impute(batch, key)
-
-
-def _drawn(model: Any, key: Any, length: int) -> Any:
-    return model.sample_sequence(key, length)
-
-
-_draw = jit(_drawn, static_argnums=2)

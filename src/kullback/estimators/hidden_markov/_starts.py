@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 
+from kullback.core import Batch, by_blocks
 from kullback.estimators._sequences import Sequences
-from kullback.learning import em_step
+from kullback.learning import adaptive_jit, em_step
 from kullback.runtime import as_numpy
 
 #: Random starts that compete with the clusters.
@@ -29,11 +30,6 @@ _SOFTNESS = 0.1
 
 class StateStart(abc.ABC):
     """What the states begin with. Each part is worked out when it is asked for: parameters may be set by hand."""
-
-    @property
-    @abc.abstractmethod
-    def labels(self) -> np.ndarray:
-        """The state that most of each row belongs to."""
 
     @property
     @abc.abstractmethod
@@ -52,18 +48,20 @@ class StateStart(abc.ABC):
 
 
 class ClusterStart(StateStart):
-    """Each state is a cluster of rows that k-means finds in `features(rows)`."""
+    """Each state is a cluster of rows that k-means finds in `features(rows)`, averaged over so many neighbors."""
 
-    def __init__(self, data: Sequences, k: int, features: Callable[[np.ndarray], np.ndarray], random: Any):
-        self._data, self._k, self._features, self._random = data, k, features, random
+    def __init__(
+        self, data: Sequences, k: int, features: Callable[[np.ndarray], np.ndarray], neighbors: int, random: Any
+    ):
+        self._data, self._k, self._features, self._neighbors, self._random = data, k, features, neighbors, random
 
     @functools.cached_property
-    def labels(self) -> np.ndarray:
+    def _labels(self) -> np.ndarray:
         """The cluster of each row."""
         data, k = self._data, self._k
         if k == 1:
             return np.zeros(len(data), dtype=np.int64)
-        seen = self._features(data.rows.filled())
+        seen = _average_neighbors(self._features(data.rows.filled()), self._neighbors)
         if len(np.unique(seen, axis=0)) < k:
             return self._random.randint(k, size=len(data))
         found = KMeans(k, n_init=1, random_state=self._random).fit(seen, sample_weight=data.weight)
@@ -72,22 +70,22 @@ class ClusterStart(StateStart):
     @property
     def shares(self) -> np.ndarray:
         """Nearly all of a row belongs to the state of its cluster."""
-        shares = np.full((len(self.labels), self._k), _SOFTNESS / self._k)
-        shares[np.arange(len(self.labels)), self.labels] += 1 - _SOFTNESS
+        shares = np.full((len(self._labels), self._k), _SOFTNESS / self._k)
+        shares[np.arange(len(self._labels)), self._labels] += 1 - _SOFTNESS
         return shares
 
     @property
     def initial(self) -> np.ndarray:
         """The clusters of first rows, each seen once more than it was."""
         first, counts = self._data.starts, np.full(self._k, 1.0)
-        np.add.at(counts, self.labels[first], self._data.weight[first])
+        np.add.at(counts, self._labels[first], self._data.weight[first])
         return counts / counts.sum()
 
     @property
     def transitions(self) -> np.ndarray:
         """The clusters of rows that follow each other, each pair seen once more than it was."""
         counts, inside = np.full((self._k, self._k), 1.0), ~self._data.starts[1:]
-        np.add.at(counts, (self.labels[:-1][inside], self.labels[1:][inside]), self._data.weight[1:][inside])
+        np.add.at(counts, (self._labels[:-1][inside], self._labels[1:][inside]), self._data.weight[1:][inside])
         return counts / counts.sum(axis=1, keepdims=True)
 
 
@@ -99,11 +97,6 @@ class RandomStart(StateStart):
         random = np.random.default_rng(seed)
         self._initial, self._transitions = random.dirichlet(np.ones(k)), random.dirichlet(np.ones(k), k)
         self._seed = random.integers(2**31)
-
-    @property
-    def labels(self) -> np.ndarray:
-        """The state with the largest share."""
-        return self.shares.argmax(axis=1)
 
     @property
     def shares(self) -> np.ndarray:
@@ -125,6 +118,31 @@ class RandomStart(StateStart):
     def transitions(self) -> np.ndarray:
         """Random probabilities."""
         return self._transitions
+
+
+def emissions_from_shares(blank: Any, data: Sequences, start: StateStart) -> Any:
+    """Return the emissions nearest to the rows that each state has a share of. Call it in 64 bits."""
+    weight = data.padded(start.shares * data.weight[:, None], 0.0)
+    return as_numpy(_maximize_on(blank, data.batch().weighted(weight)))
+
+
+@adaptive_jit
+def _maximize_on(blank: Any, batch: Batch) -> Any:
+    return blank.maximize(by_blocks(lambda block: blank.expected_statistics(block)[0], batch))
+
+
+def mean_by_label(rows: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    """Return the mean of the rows of each label, or of all rows where a label has none."""
+    return np.stack([(rows[labels == h] if (labels == h).any() else rows).mean(axis=0) for h in range(k)])
+
+
+def _average_neighbors(features: np.ndarray, neighbors: int) -> np.ndarray:
+    """Return the mean of the features of each row and of so many rows before and after it."""
+    if not neighbors:
+        return features
+    window = np.ones(2 * min(neighbors, (len(features) - 1) // 2) + 1)
+    count = np.convolve(np.ones(len(features)), window, mode="same")
+    return np.stack([np.convolve(column, window, mode="same") for column in features.T], axis=1) / count[:, None]
 
 
 def trial_rows(data: Sequences) -> Sequences:
