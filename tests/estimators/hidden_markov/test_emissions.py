@@ -8,6 +8,7 @@ import pytest
 import kullback
 from estimators.hidden_markov_data import LENGTHS, counts, reals, symbols
 from kullback.estimators.hidden_markov._emission import Emission
+from kullback.estimators.hidden_markov._estimator import HiddenMarkovEstimator
 from kullback.models import HiddenMarkovModel
 
 KINDS = {
@@ -68,6 +69,8 @@ def test_after_the_first_step_a_prior_only_keeps_what_is_not_learned(fitted):
 
 
 def test_an_emission_is_abstract_or_final():
+    with pytest.raises(TypeError, match="abstract"):
+        HiddenMarkovEstimator()
     with pytest.raises(TypeError, match="abstract"):
         Emission(1, "e", "e")
     assert all(not kind.__subclasses__() and not kind.__abstractmethods__ for kind in Emission.__subclasses__())

@@ -1,11 +1,13 @@
 """What every hidden Markov model behind hmmlearn's door does."""
 
+import abc
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from kullback.estimators._columns import has_discrete
+from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._sequences import Sequences
 from kullback.estimators._support import supported
@@ -49,6 +51,10 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
     """A hidden Markov model with hmmlearn's parameters, attributes_ and methods. Its `Emission` is what differs."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = HMM_CONSTRAINTS
+
+    @abc.abstractmethod
+    def __init__(self) -> None:
+        """Set the parameters, each by its name: scikit-learn reads them off the constructor of the class itself."""
 
     def _set_chain(
         self, n_components: int, startprob_prior: Any, transmat_prior: Any, params: str, init_params: str
@@ -113,7 +119,8 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         monitor._reset()  # of several runs it tells of the best
         monitor.history.extend(history)
         monitor.iter = len(history)
-        self.converged_ = not best.collapsed and len(history) > 1 and history[-1] - history[-2] < self.tol
+        converged = not best.collapsed and len(history) > 1 and history[-1] - history[-2] < self.tol
+        FitRecord.of(self)._replace(converged=converged).write(self)
         free = sum(many for letter, many in self._parameters_by_letter().items() if letter in self.params)
         note_few(free, len(data) * len(data.absent))
         return self
@@ -149,7 +156,7 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         self._check_letters()
         if continues and sample_weight is not None:
             raise ValueError("sample_weight cannot be given with continues=True: a series that goes on has weight 1.")
-        begun = hasattr(self, "n_batches_seen_") or hasattr(self, "waiting_")
+        begun = FitRecord.of(self).n_batches_seen is not None or hasattr(self, "waiting_")
         data = self._sequences(X, lengths, sample_weight, not begun)
         if len(data) == 0:
             if not continues:
@@ -169,9 +176,10 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
             return self._given_monitor
         if not hasattr(self, "_own_monitor"):
             self._own_monitor = ConvergenceMonitor(self.tol, self.n_iter, False)
-            if getattr(self, "n_batches_seen_", 0) == 1:  # a fit that was loaded, and how many rows it had
-                for bound in getattr(self, "lower_bounds_", []):
-                    self._own_monitor.report(bound * self.n_points_seen_)
+            record = FitRecord.of(self)
+            if record.n_batches_seen == 1:  # a fit that was loaded, and how many rows it had
+                for bound in record.lower_bounds or []:
+                    self._own_monitor.report(bound * record.counts[1])
         return self._own_monitor
 
     @monitor_.setter
