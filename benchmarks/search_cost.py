@@ -38,7 +38,7 @@ def run(full: bool = False) -> Iterator[Row | Figure]:
 
 def _ask_and_tell(n: int, generations: int) -> tuple[Callable[[], Any], int]:
     search = CMA(np.ones(n), 0.3)
-    ask, tell = jax.jit(lambda state: search.ask(state)), jax.jit(lambda *told: search.tell(*told))
+    ask, tell = jax.jit(lambda state: search.ask(state)), jax.jit(lambda *args: search.tell(*args))
     start = search.init(jax.random.key(0))
 
     def ours() -> Any:

@@ -87,6 +87,19 @@ def opened(path):
         return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata())  # noqa: SIM118
 
 
+def test_a_run_with_the_earlier_name_of_its_method_goes_on(tmp_path):
+    path, options = tmp_path / "run.safetensors", COMMON | {"budget": 300, "method": "xnes"}
+    with pytest.raises(KeyboardInterrupt):
+        minimize(Dies(100), START, checkpoint=path, **options)
+    arrays, metadata = opened(path)
+    assert "XNES(population=7" in metadata["header"]
+    metadata["header"] = metadata["header"].replace("XNES(", "Exponential(")
+    save_file(arrays, path, metadata=metadata)
+    same(minimize(rastrigin, START, checkpoint=path, resume=True, **options), minimize(rastrigin, START, **options))
+    with pytest.raises(ValueError, match="holds a run with another method"):
+        minimize(rastrigin, START, checkpoint=path, resume=True, **(options | {"method": "cma"}))
+
+
 def shorter(arrays, metadata):
     arrays["state.1"] = arrays["state.1"][:-1]
 

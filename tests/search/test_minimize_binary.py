@@ -130,6 +130,12 @@ def test_a_run_that_is_resumed_goes_the_same_way(tmp_path):
     assert resumed.nfev == whole.nfev
     assert np.any(whole.distribution.couplings != 0)
     assert np.array_equal(resumed.distribution.couplings, whole.distribution.couplings)
+    # one that is stopped while it goes the same way loses nothing
+    minimize_binary(
+        f, 10, RING, budget=300, restarts=None, checkpoint=path, resume=True, callback=lambda seen: seen.nit == 1
+    )
+    minimize_binary(f, 10, RING, budget=300, restarts=None, checkpoint=path, resume=True)
+    assert len(calls) == needed
     with pytest.raises(ValueError, match="another seed"):
         minimize_binary(f, 10, RING, seed=1, checkpoint=path, resume=True)
     path.write_bytes(b"nothing")

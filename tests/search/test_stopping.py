@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kullback import minimize
-from kullback.search._stopping import SENTENCES, StoppingView, run_over
+from kullback.search._stopping import SENTENCES, StoppingView, ending_rule
 
 
 def sphere(x):
@@ -19,7 +19,7 @@ def look(best, values=None, level=0, spread=1e-3, condition=10.0, median=None):
 
 
 def rule(seen, tolerance=1e-11, whole=None):
-    return run_over(seen, np.ones(4), np.zeros(4, dtype=bool) if whole is None else whole, tolerance)
+    return ending_rule(seen, np.ones(4), np.zeros(4, dtype=bool) if whole is None else whole, tolerance)
 
 
 def test_rules_of_a_run():

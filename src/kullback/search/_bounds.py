@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import Bounds
 
 Vector = NDArray[np.float64]
 
@@ -75,7 +76,7 @@ def check_box(bounds: Any, scale: Vector) -> Box | None:
 
 
 def _sides(bounds: Any, n: int) -> tuple[Any, Any]:
-    if hasattr(bounds, "lb") and hasattr(bounds, "ub"):  # scipy.optimize.Bounds
+    if isinstance(bounds, Bounds):
         sides = np.asarray(bounds.lb, dtype=float), np.asarray(bounds.ub, dtype=float)
         if all(side.shape in ((), (1,), (n,)) for side in sides):
             return sides

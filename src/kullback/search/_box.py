@@ -16,7 +16,7 @@ from kullback.search._restarts import WIDEST, RestartPlan, Run, next_plan
 from kullback.search._run_state import RunState
 from kullback.search._saved_run import RULES, read_state, state_arrays
 from kullback.search._search import Search
-from kullback.search._stopping import run_over
+from kullback.search._stopping import ending_rule
 from kullback.search.methods._method import Method
 from kullback.storage import sentence
 
@@ -82,7 +82,7 @@ class BoxDomain(Domain):
         state.repeats = repeats
         away = max(state.value - settings.target, 0.0)
         tolerance = min(settings.tolerance, 0.01 * away)  # values that differ by more may yet reach the target
-        rule = run_over(view, self.scale * state.plan.shrink, self.whole, tolerance)
+        rule = ending_rule(view, self.scale * state.plan.shrink, self.whole, tolerance)
         spent = state.plan.limit and state.evaluations - state.began >= state.plan.limit
         return rule or ("limit" if spent else None)
 

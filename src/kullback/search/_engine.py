@@ -40,7 +40,7 @@ def advance(
 def distribution_of(search: Search, leaves: Leaves) -> Any:
     """Return the distribution, with NumPy arrays."""
     with computing():
-        return jax.tree.map(np.asarray, _compiled(_distribution, search)(search, leaves))
+        return jax.tree.map(np.asarray, _compile(_distribution, search)(search, leaves))
 
 
 def state_shapes(search: Search) -> list[tuple[tuple[int, ...], Any]]:
@@ -69,7 +69,7 @@ def _is_key(leaf: Any) -> bool:
 
 def _generation(function: Callable[..., Any], search: Search, *arguments: Any) -> Generation:
     with computing():
-        leaves, points, moments = _compiled(function, search)(search, *arguments)
+        leaves, points, moments = _compile(function, search)(search, *arguments)
         mean, spread, condition = (np.asarray(moment) for moment in moments)
         return Generation(tuple(leaves), np.asarray(points), mean, spread, float(condition))
 
@@ -98,5 +98,5 @@ _QUICK = {function: quick_jit(function) for function in (_start, _advance, _dist
 _THOROUGH = {function: jit(function) for function in _QUICK}
 
 
-def _compiled(function: Callable[..., Any], search: Search) -> Callable[..., Any]:
+def _compile(function: Callable[..., Any], search: Search) -> Callable[..., Any]:
     return (_QUICK if search.compiles_quickly else _THOROUGH)[function]

@@ -46,7 +46,9 @@ class StoppingView(NamedTuple):
     condition: float
 
 
-def run_over(view: StoppingView, scale: NDArray[np.float64], whole: NDArray[np.bool_], tolerance: float) -> str | None:
+def ending_rule(
+    view: StoppingView, scale: NDArray[np.float64], whole: NDArray[np.bool_], tolerance: float
+) -> str | None:
     """Return the rule that ends a run, None if it goes on. `whole` says which coordinates are integers."""
     n, m = len(scale), len(view.values)
     if has_failed(view):

@@ -8,27 +8,19 @@ import numpy as np
 import pytest
 
 from kullback.families import ExponentialFamily
-from kullback.search import METHODS
-from tiers import each_member
+from kullback.search import METHODS, minimize
+from search.method_cases import CASES, each_method
 
 START = np.array([1.0, -0.5, 2.0])
 GENERATIONS = 25
 
-
-#: Methods that are made of the same parts as others.
-LIKE = {
-    "xnes": "cma",
-    "snes": "cma",
-    "spherical": "cma",
-    "expectation-gradient": "natural-gradient",
-    "cross-entropy": "cma",
-    "diagonal-cross-entropy": "cma",
-}
-NAMES = {name: name for name in METHODS}
-
 #: What the one compiled run answers, and what needs more to be compiled.
-each = pytest.mark.parametrize("name", each_member("methods", NAMES, LIKE))
-each_for_long = pytest.mark.parametrize("name", each_member("methods", NAMES, LIKE, slow=NAMES.keys() - {"cma"}))
+each, each_for_long = each_method(), each_method(slow=CASES.keys() - {"cma"})
+
+
+def test_every_method_has_a_case_and_a_place_in_the_docstring():
+    assert list(CASES) == list(METHODS)
+    assert {name for name in METHODS if f'"{name}"' not in minimize.__doc__} == set()
 
 
 def sphere(points):
@@ -123,7 +115,7 @@ def test_compiled_is_the_same_as_not(name):
     points, plain = search.ask(plain)
     plain = search.tell(plain, points, sphere(points))
     compiled_points, compiled = jax.jit(lambda state: search.ask(state))(state)
-    compiled = jax.jit(lambda *told: search.tell(*told))(compiled, compiled_points, sphere(compiled_points))
+    compiled = jax.jit(lambda *args: search.tell(*args))(compiled, compiled_points, sphere(compiled_points))
     np.testing.assert_allclose(compiled_points, points, rtol=1e-12, atol=1e-12)
     for a, b in zip(numbers(plain), numbers(compiled), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
@@ -183,7 +175,7 @@ def test_a_moved_function_gives_the_moved_run(name):
 @pytest.mark.parametrize("rows", [2, 40])
 def test_points_that_were_not_asked_for(name, rows):
     search = made(name)
-    tell = jax.jit(lambda *told: search.tell(*told))
+    tell = jax.jit(lambda *args: search.tell(*args))
     points = np.random.default_rng(0).normal(size=(rows, 3)) * 100
     points[0] = 1e12
     first = search.init(jax.random.key(0))

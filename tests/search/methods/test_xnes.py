@@ -3,6 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import kullback
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.search import XNES
 from kullback.search.methods._ranking import positive_weights
@@ -29,7 +30,7 @@ def test_a_short_step_is_the_natural_gradient_by_autodiff(covariance):
         return family.from_source(source).fisher("source"), slope
 
     natural = np.linalg.solve(*oracle(before.source))
-    after = search.distribution(jax.jit(lambda *told: search.tell(*told))(state, points, values))
+    after = search.distribution(jax.jit(lambda *args: search.tell(*args))(state, points, values))
     np.testing.assert_allclose(after.mean - before.mean, natural[:3], rtol=1e-9)
     # the covariance goes along an exponential: its logarithm is the rate times the natural gradient
     if covariance == "full":
@@ -48,3 +49,7 @@ def test_errors():
         XNES([0.0, 0.0], covariance="round")
     with pytest.raises(ValueError, match=r"scale goes from 1.0 to 2.0: a sphere has one"):
         XNES([0.0, 0.0], [1.0, 2.0], covariance="spherical")
+
+
+def test_the_earlier_name_keeps_working():
+    assert kullback.search.Exponential is XNES

@@ -52,7 +52,7 @@ class CMA(Method):
     >>> import jax
     >>> search = CMA(mean=[3.0, -2.0], scale=1.0)
     >>> state = search.init(jax.random.key(0))
-    >>> ask, tell = jax.jit(lambda state: search.ask(state)), jax.jit(lambda *evaluations: search.tell(*evaluations))
+    >>> ask, tell = jax.jit(lambda state: search.ask(state)), jax.jit(lambda *args: search.tell(*args))
     >>> for _ in range(60):
     ...     points, state = ask(state)
     ...     state = tell(state, points, (points**2).sum(axis=1))

@@ -34,11 +34,12 @@ class Archive:
         """Say whether there is no other point."""
         return self._n < 63 and self.evaluations == 2**self._n
 
-    def table(self) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-        """Return the points, in the order in which they were asked for, and their values, NaN where f has none."""
-        bits = np.frombuffer(b"".join(self._counted), np.uint8).reshape(-1, -(-self._n // 8))
+    def table(self, known: bool = False) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+        """Return the points that were asked for, or all that are known, in order, and their values, NaN for none."""
+        rows = self._known if known else self._counted
+        bits = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, -(-self._n // 8))
         spins = 2 * np.unpackbits(bits, axis=1, count=self._n).astype(np.int8) - 1
-        return spins, np.array(list(self._counted.values()), dtype=float)
+        return spins, np.array(list(rows.values()), dtype=float)
 
     def new_rows(self, points: NDArray[np.float64]) -> list[int]:
         """Return the rows of points that were never asked for, each point once."""

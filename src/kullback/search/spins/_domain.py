@@ -82,8 +82,8 @@ class SpinDomain(Domain):
             return state.search.distribution(unpack_state(state.search, state.generation.leaves))
 
     def save(self, path: Path, state: RunState) -> None:
-        """Write all points and values, with which the same run is gone through again."""
-        points, values = self.archive.table()
+        """Write all points and values that are known, with which the same run is gone through again."""
+        points, values = self.archive.table(known=True)
         write_run(path, {"settings": self._fingerprint()}, {"points": points, "values": values})
 
     def load(self, path: Path) -> RunState | None:
