@@ -152,7 +152,7 @@ def large_search(path: Path, f: Callable[..., Any] = bowl) -> Any:
 
 SEARCHES = {"real": search, "binary": binary_search, "large": large_search}
 #: How often a search asks before it is killed.
-_CALLS = {"real": 30, "binary": 30, "large": 2}
+_CALLS = {"real": 30, "binary": 40, "large": 2}
 
 
 def run_file(name: str) -> bytes:

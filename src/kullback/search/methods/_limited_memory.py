@@ -100,11 +100,8 @@ class LimitedMemoryCMA(Method):
         d = state.directions
         left, right = inner.T @ d, inner @ (d @ d.T) @ inner.T @ d
         square = jnp.square(size) + jnp.sum(d * (2 * size * left + right), axis=0)
-        return (
-            state.step
-            * jnp.asarray(self.scale, state.mean.dtype)
-            * jnp.sqrt(jnp.maximum(square, jnp.finfo(square.dtype).tiny))
-        )
+        lengths = jnp.sqrt(jnp.maximum(square, jnp.finfo(square.dtype).tiny))
+        return state.step * jnp.asarray(self.scale, state.mean.dtype) * lengths
 
     def condition(self, state: LimitedMemoryState) -> Float[Array, ""]:
         """Return the condition number of DDᵀ: that in the span of the directions, and of the identity beside it."""
