@@ -2,9 +2,6 @@
 
 from typing import NamedTuple
 
-_EXPECTATION = '    def _fisher_expectation(self) -> Float[Array, "*batch d d"]:\n        return '
-_SOURCE = '    def _fisher_source(self) -> Float[Array, "*batch d d"]:\n        return '
-
 
 class Mutant(NamedTuple):
     """A family, the law that it breaks, the file of the library, what is there, and what to write in its place."""
@@ -19,17 +16,17 @@ class Mutant(NamedTuple):
 MUTANTS = [
     Mutant(
         "Bernoulli",
-        "fisher expectation",
-        "families/_family.py",
-        f"{_EXPECTATION}self._fisher_source()",
-        f"{_EXPECTATION}2 * self._fisher_source()",
+        "fisher source",
+        "families/_bernoulli.py",
+        "return 1 / self._fisher_natural()",
+        "return 2 / self._fisher_natural()",
     ),
     Mutant(
         "Dirichlet",
-        "fisher source",
-        "families/_family.py",
-        f"{_SOURCE}self._fisher_natural()",
-        f"{_SOURCE}2 * self._fisher_natural()",
+        "fisher expectation",
+        "families/_dirichlet.py",
+        "+ product / dirichlet_slack(alpha)",
+        "- product / dirichlet_slack(alpha)",
     ),
     Mutant(
         "Exponential",
