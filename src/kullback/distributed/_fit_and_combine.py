@@ -13,7 +13,7 @@ from kullback import estimators, learning
 from kullback.distributed._parts import Part, parts_of, rows_that_count
 from kullback.distributed._tree import broadcast
 from kullback.models import Mixture
-from kullback.runtime import computing
+from kullback.runtime import in_float64
 
 #: What an estimator counts, of which a site knows its share.
 _COUNTS = ("n_points_seen_", "n_batches_seen_", "n_sequences_seen_")
@@ -159,11 +159,11 @@ class _CommonModel:
             setattr(self.estimator, name, value)
 
 
+@in_float64
 def _combined_model(fitted: Sequence[Any], points: np.ndarray) -> Any:
     """Return the model nearest to several that come from one: a mixture's labels are lined up still."""
-    with computing():
-        models = [one.to_model() for one in fitted]
-        extents = [one.extent_seen for one in fitted]
-        like = None if extents[0] is None else extents
-        nearest = learning.combine(models, points, align=not isinstance(models[0], Mixture), like=like)
-        return jax.tree.map(np.asarray, nearest)
+    models = [one.to_model() for one in fitted]
+    extents = [one.extent_seen for one in fitted]
+    like = None if extents[0] is None else extents
+    nearest = learning.combine(models, points, align=not isinstance(models[0], Mixture), like=like)
+    return jax.tree.map(np.asarray, nearest)

@@ -15,7 +15,7 @@ from kullback.distributed._tree import broadcast, tree_reduce
 from kullback.estimators import Learning, Preparation, Rows, drawn_rows
 from kullback.families import Gaussian
 from kullback.learning import AT_ONCE, EM, Clock, Learner, gather_in_turn, merge
-from kullback.runtime import as_numpy, computing
+from kullback.runtime import as_numpy, in_float64
 
 
 class DaskRows:
@@ -133,12 +133,12 @@ class Task:
     scaling: Standardization | None = None
     fill: np.ndarray | None = None
 
+    @in_float64
     def gather(self, place: int, batches: Iterable[Batch], memory: Any) -> "BlockMessage":
         """Return what the batches of a block say, and its memory after them, with NumPy arrays."""
-        with computing():
-            clock = self.clock.at_site(place)
-            message, after = gather_in_turn(batches, self.learner, self.model, self.state, memory, clock)
-            return BlockMessage(*as_numpy((message, {place: after})))
+        clock = self.clock.at_site(place)
+        message, after = gather_in_turn(batches, self.learner, self.model, self.state, memory, clock)
+        return BlockMessage(*as_numpy((message, {place: after})))
 
 
 @dataclasses.dataclass
@@ -168,10 +168,10 @@ def _block_message(task: Task, place: int, memory: Any, table: Any, weight: Any)
     return task.gather(place, batches, memory)
 
 
+@in_float64
 def merge_messages_of_blocks(one: BlockMessage, other: BlockMessage) -> BlockMessage:
     """Return what both say together, with NumPy arrays."""
-    with computing():
-        return BlockMessage(as_numpy(merge(one.message, other.message)), one.memories | other.memories)
+    return BlockMessage(as_numpy(merge(one.message, other.message)), one.memories | other.memories)
 
 
 def _select_rows_that_count(places: np.ndarray, table: Any, weight: Any) -> tuple[Any, np.ndarray | None]:

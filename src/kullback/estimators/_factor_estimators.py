@@ -16,7 +16,7 @@ from kullback.estimators._fit_data import RowData
 from kullback.estimators._model_estimator import check_kind
 from kullback.estimators.constraints import Interval
 from kullback.learning import adaptive_jit
-from kullback.runtime import computing
+from kullback.runtime import computing, in_float64
 
 FACTOR_CONSTRAINTS: dict[str, list[Any]] = {
     "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -47,10 +47,10 @@ class FactorEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimat
         model = self.to_model()
         return np.asarray(X) @ np.asarray(model.loadings).T + np.asarray(model.mean)
 
+    @in_float64
     def get_covariance(self) -> np.ndarray:
         """Return the covariance of the columns: W Wᵀ and the noise."""
-        with computing():
-            return np.asarray(self.to_model().covariance)
+        return np.asarray(self.to_model().covariance)
 
     def get_precision(self) -> np.ndarray:
         """Return the inverse of the covariance."""

@@ -14,7 +14,7 @@ from kullback.estimators._count import checked_count
 from kullback.estimators._sequence_estimator import SequenceEstimator
 from kullback.learning import adaptive_jit
 from kullback.models import States
-from kullback.runtime import computing, jit
+from kullback.runtime import computing, in_float64, jit
 
 
 class Forecast(NamedTuple):
@@ -33,6 +33,7 @@ class LinearDynamicalQuestions(SequenceEstimator):
         """Log-likelihood of all sequences together, in nats."""
         return float(np.sum(self._answer(X, lengths, _log_likelihood, inputs=inputs)))
 
+    @in_float64
     def filter(
         self, X: Any, lengths: Any = None, inputs: Any = None, state: tuple[Any, Any] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -46,9 +47,8 @@ class LinearDynamicalQuestions(SequenceEstimator):
         if state is not None:
             carry = self._joined(tuple(np.asarray(part, dtype=np.float64) for part in state))
             data.starts[0] = False
-        with computing():
-            found = _filter(model, data.batch(), carry)
-            return np.asarray(found.mean)[: len(data)], np.asarray(found.covariance)[: len(data)]
+        found = _filter(model, data.batch(), carry)
+        return np.asarray(found.mean)[: len(data)], np.asarray(found.covariance)[: len(data)]
 
     def smooth(self, X: Any, lengths: Any = None, inputs: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Means and covariances of the hidden state at each row, given all rows of its sequence."""
@@ -95,16 +95,16 @@ class LinearDynamicalQuestions(SequenceEstimator):
             raise ValueError("X cannot be imputed: the system grows so fast that what it expects is not finite.")
         return filled
 
+    @in_float64
     def sample(self, n_samples: int = 1, inputs: Any = None, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Draw one sequence and its hidden states."""
         self._check_is_fitted()
         n_samples = checked_count("n_samples", n_samples)
         random = check_random_state(self.random_state if random_state is None else random_state)
         known = None if inputs is None else np.asarray(inputs, dtype=np.float64).reshape(n_samples, -1)
-        with computing():
-            key = jax.random.key(random.randint(2**31))
-            states, values = _draw(self.to_model(), key, n_samples, known)
-            return np.asarray(values), np.asarray(states)
+        key = jax.random.key(random.randint(2**31))
+        states, values = _draw(self.to_model(), key, n_samples, known)
+        return np.asarray(values), np.asarray(states)
 
     def aic(self, X: Any, lengths: Any = None, inputs: Any = None) -> float:
         """Akaike information criterion; the lower the better."""

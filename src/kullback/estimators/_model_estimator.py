@@ -150,8 +150,7 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
                 progress.begin(restart)
                 model, history = self._callback.resume_from or (None, [])
                 if model is None:
-                    with computing():
-                        model = as_numpy(start(restart))
+                    model = as_numpy(start(restart))
                 run = Fitted(model, history, LIMIT)
                 if len(history) < steps:
                     run = self._fit_once(model, history, data, learner(model), rule(history), progress, spares)
@@ -217,9 +216,8 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
 
             return STOPPED if self._callback.step(snapshot, history) else None
 
-        with computing():
-            place = begin(learner, spares.added(model), data, rule)
-            place, reason = fit(learner, place, data, rule, record=record, guard=guard, callback=callback)
+        place = begin(learner, spares.added(model), data, rule)
+        place, reason = fit(learner, place, data, rule, record=record, guard=guard, callback=callback)
         return Fitted(spares.removed(place.model), history, reason)
 
     def _keep_step(self, model: Any, log_likelihood: float, points: float, sequences: float | None = None) -> None:

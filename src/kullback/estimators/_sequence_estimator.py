@@ -23,7 +23,7 @@ from kullback.estimators._sequences import Sequences
 from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE_OF_STATE, check_scale
 from kullback.estimators._stream import check_stream
 from kullback.learning import AT_ONCE, EM, OnlineEM, Rule, step
-from kullback.runtime import as_numpy, computing
+from kullback.runtime import as_numpy, computing, in_float64
 
 #: The longest series that a combination looks at: usages have settled long before.
 _HORIZON = 4096
@@ -81,8 +81,7 @@ class SequenceEstimator(ModelEstimator):
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required by a fit.")
         self._check_some(data)
         random = check_random_state(self.random_state)
-        with computing():
-            data.hand_over()
+        data.hand_over()
 
         def start(restart: int) -> Any:
             return self._start(data.to_start_from, restart, random)
@@ -265,12 +264,12 @@ class SequenceEstimator(ModelEstimator):
             )
         return data, model
 
+    @in_float64
     def _answer(self, X: Any, lengths: Any, question: Callable[..., Any], *args: Any, inputs: Any = None) -> Any:
         """Ask the model about each row: arrays whose first axis is the rows."""
         data, model = self._asked(X, lengths, inputs)
-        with computing():
-            answers = question(model, data.batch(model), *args)
-            return jax.tree.map(lambda leaf: np.asarray(leaf)[: len(data)], answers)
+        answers = question(model, data.batch(model), *args)
+        return jax.tree.map(lambda leaf: np.asarray(leaf)[: len(data)], answers)
 
     def _check_is_fitted(self) -> None:
         check_is_fitted(self)

@@ -21,7 +21,7 @@ from kullback.estimators._sound import check_scale
 from kullback.estimators._spares import Spares
 from kullback.estimators._stream import check_stream, join_first_batches
 from kullback.learning import adaptive_jit
-from kullback.runtime import computing, filter_jit
+from kullback.runtime import computing, filter_jit, in_precision
 
 
 class TableEstimator(DensityMixin, ModelEstimator):
@@ -151,14 +151,14 @@ class TableEstimator(DensityMixin, ModelEstimator):
             )
         return rows, model
 
+    @in_precision(lambda self: self._bits)
     def _draw(self, n_samples: int, draw: Callable[[Any, Any, int], Any]) -> Any:
         check_is_fitted(self)
         n_samples = _at_least_one(n_samples)
         random = check_random_state(self.random_state)
         size = 1 << (n_samples - 1).bit_length()  # few sizes: few compiled functions
-        with computing(self._bits):
-            drawn = draw(self.to_model(), jax.random.key(random.randint(2**31)), size)
-            return jax.tree.map(lambda leaf: np.asarray(leaf)[:n_samples], drawn)
+        drawn = draw(self.to_model(), jax.random.key(random.randint(2**31)), size)
+        return jax.tree.map(lambda leaf: np.asarray(leaf)[:n_samples], drawn)
 
 
 def _at_least_one(n_samples: Any) -> int:

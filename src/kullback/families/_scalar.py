@@ -14,7 +14,7 @@ from kullback.families._independent import Independent
 from kullback.families._marginal import TAIL, Marginal
 from kullback.families._unsplittable import UnsplittableFamily
 from kullback.numerics import Numeric
-from kullback.runtime import computing, jit
+from kullback.runtime import computing, in_float64, jit
 
 #: Draws that say where a law lies of which nothing else is known.
 _DRAWS = 4096
@@ -97,11 +97,11 @@ class ScalarFamily(UnsplittableFamily):
         span = float(np.quantile(drawn, TAIL, axis=0).min()), float(np.quantile(drawn, 1 - TAIL, axis=0).max())
         return Marginal(self._density, words, parameters, span, self.support.discrete)
 
+    @in_float64
     def _density(self, x: NDArray[Any]) -> NDArray[Any]:
         padded = np.zeros(1 << max(len(x) - 1, 0).bit_length())  # few sizes, so that little is compiled
         padded[: len(x)] = x
-        with computing():
-            return np.asarray(_densities(self, padded))[:, : len(x)]
+        return np.asarray(_densities(self, padded))[:, : len(x)]
 
 
 @jit

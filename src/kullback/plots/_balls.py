@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kullback.families import Gaussian
 from kullback.geometry import relative_entropy
 from kullback.plots._style import axes_or_new, name_axes
-from kullback.runtime import computing
+from kullback.runtime import in_float64
 
 
 def plot_balls(
@@ -48,6 +48,7 @@ def plot_balls(
     return axes
 
 
+@in_float64
 def _rings(mean: NDArray[Any], deviation: NDArray[Any], radius: float, points: int) -> NDArray[Any]:
     """Find D(p, q) = radius on rays from each center, by bisection: along a ray D only grows."""
     angle = np.linspace(0, 2 * np.pi, points)
@@ -63,10 +64,9 @@ def _rings(mean: NDArray[Any], deviation: NDArray[Any], radius: float, points: i
         inside = relative_entropy(p, Gaussian(mu[..., None], jnp.square(sigma)[..., None, None])) < radius
         return jnp.where(inside, middle, low), jnp.where(inside, high, middle)
 
-    with computing():
-        p = Gaussian(mean[:, None, None], np.square(deviation)[:, None, None, None])
-        # in units of the σ of p, and with r the radius: a ball has |μ| < eʳ and 0 < σ < exp(r + ½)
-        far = np.minimum(np.exp(radius) + np.exp(radius + 0.5), 1 / np.maximum(-up, 1e-9))
-        bracket = (jnp.zeros((len(mean), points)), jnp.broadcast_to(far, (len(mean), points)))
-        _, r = jax.lax.fori_loop(0, 60, halve, bracket)
-        return np.stack([np.asarray(each) for each in place(r)], axis=-1)
+    p = Gaussian(mean[:, None, None], np.square(deviation)[:, None, None, None])
+    # in units of the σ of p, and with r the radius: a ball has |μ| < eʳ and 0 < σ < exp(r + ½)
+    far = np.minimum(np.exp(radius) + np.exp(radius + 0.5), 1 / np.maximum(-up, 1e-9))
+    bracket = (jnp.zeros((len(mean), points)), jnp.broadcast_to(far, (len(mean), points)))
+    _, r = jax.lax.fori_loop(0, 60, halve, bracket)
+    return np.stack([np.asarray(each) for each in place(r)], axis=-1)

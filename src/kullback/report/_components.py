@@ -12,17 +12,17 @@ from kullback.report._grid import Grid, grid
 from kullback.report._parts import Picture, Table, picture, table
 from kullback.report._plane import Plane
 from kullback.report._text import number, short
-from kullback.runtime import computing
+from kullback.runtime import in_float64
 
 #: Columns whose marginals are drawn, and points of a picture.
 MOST_MARGINALS, MOST_POINTS = 12, 2000
 _SEED = 0
 
 
+@in_float64
 def moments_of(context: ReportContext) -> tuple[np.ndarray, np.ndarray] | None:
     """Return means and covariances of the components, if all columns are sizes."""
-    with computing():
-        return None if context.components is None else context.components.moments()
+    return None if context.components is None else context.components.moments()
 
 
 def plane_of(context: ReportContext) -> Plane | None:

@@ -13,7 +13,7 @@ from kullback.estimators import check_lengths
 from kullback.report._columns import Column
 from kullback.report._text import clean, number
 from kullback.report._view import view_model
-from kullback.runtime import computing, jit
+from kullback.runtime import computing, in_float64, jit
 
 
 class ReportContext:
@@ -112,6 +112,7 @@ class ReportContext:
         return clean(words[int(value)]) if words and value in range(len(words)) else number(value)
 
     @functools.cached_property
+    @in_float64
     def log_likelihoods(self) -> np.ndarray | None:
         """The log-likelihood of each row of the data; in a series, given the rows before it."""
         if self.X is None or self.lacks_inputs:
@@ -122,8 +123,7 @@ class ReportContext:
         observed = ~missing if missing.any() else None
         steps = TimeIndex.of_lengths(self.lengths, self.inputs)
         batch = Batch(np.where(missing, 0.0, self.X), None, 0.0, observed, None, steps)
-        with computing():
-            return np.asarray(_log_likelihood(self.model, batch))
+        return np.asarray(_log_likelihood(self.model, batch))
 
     @functools.cached_property
     def labels(self) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array
 from numpy.typing import NDArray
 
-from kullback.runtime import computing, jit, quick_jit
+from kullback.runtime import in_float64, jit, quick_jit
 from kullback.search._search import Moments, Search
 
 Leaves = tuple[Any, ...]
@@ -37,17 +37,17 @@ def advance(
     return _generation(_advance, search, generation.leaves, points, values)
 
 
+@in_float64
 def distribution_of(search: Search, leaves: Leaves) -> Any:
     """Return the distribution, with NumPy arrays."""
-    with computing():
-        return jax.tree.map(np.asarray, _compile(_distribution, search)(search, leaves))
+    return jax.tree.map(np.asarray, _compile(_distribution, search)(search, leaves))
 
 
+@in_float64
 def state_shapes(search: Search) -> list[tuple[tuple[int, ...], Any]]:
     """Return the shapes and dtypes of the arrays of a state."""
-    with computing():
-        leaves = jax.eval_shape(lambda: pack_state(search.init(jax.random.key(0))))
-        return [(leaf.shape, leaf.dtype) for leaf in leaves]
+    leaves = jax.eval_shape(lambda: pack_state(search.init(jax.random.key(0))))
+    return [(leaf.shape, leaf.dtype) for leaf in leaves]
 
 
 def pack_state(state: Any) -> Leaves:
@@ -67,11 +67,11 @@ def _is_key(leaf: Any) -> bool:
     return bool(jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key))
 
 
+@in_float64
 def _generation(function: Callable[..., Any], search: Search, *arguments: Any) -> Generation:
-    with computing():
-        leaves, points, moments = _compile(function, search)(search, *arguments)
-        mean, spread, condition = (np.asarray(moment) for moment in moments)
-        return Generation(tuple(leaves), np.asarray(points), mean, spread, float(condition))
+    leaves, points, moments = _compile(function, search)(search, *arguments)
+    mean, spread, condition = (np.asarray(moment) for moment in moments)
+    return Generation(tuple(leaves), np.asarray(points), mean, spread, float(condition))
 
 
 def _ask(search: Search, state: Any) -> tuple[Leaves, Array, Moments]:

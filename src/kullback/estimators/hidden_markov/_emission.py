@@ -11,7 +11,7 @@ from kullback.estimators._sequences import Sequences
 from kullback.estimators.hidden_markov._starts import StateStart
 from kullback.families import Independent
 from kullback.models import HiddenMarkovModel
-from kullback.runtime import computing
+from kullback.runtime import in_float64
 
 
 class ModelDescription(NamedTuple):
@@ -99,10 +99,10 @@ class Emission(abc.ABC):
         """
         return None
 
+    @in_float64
     def means(self, emissions: Any) -> np.ndarray:
         """Return what each state emits on average."""
-        with computing():
-            return np.asarray(emissions.column_means).reshape(self.n_components, -1)
+        return np.asarray(emissions.column_means).reshape(self.n_components, -1)
 
     @abc.abstractmethod
     def count_parameters(self, holder: Any) -> dict[str, int]:

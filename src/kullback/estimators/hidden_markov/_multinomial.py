@@ -20,7 +20,7 @@ from kullback.estimators.hidden_markov._n_features import ColumnsHMM, column_par
 from kullback.estimators.hidden_markov._starts import StateStart, emissions_from_shares
 from kullback.families import is_count
 from kullback.models import Counts
-from kullback.runtime import as_numpy, computing
+from kullback.runtime import as_numpy, in_float64
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +66,7 @@ class MultinomialEmission(Emission):
         k, n = self.n_components, data.X.shape[1]
         return emissions_from_shares(Counts(np.full((k, n), 1 / n)), data, start)
 
+    @in_float64
     def from_attributes(self, holder: Any) -> Any:
         """Return the probabilities, with totals that were seen or are the number of trials."""
         found = column_parameters("emissionprob_", holder, self.n_components, self._n_features)
@@ -73,8 +74,7 @@ class MultinomialEmission(Emission):
         if self.n_trials is None and not hasattr(holder, "totals_"):
             raise ValueError("n_trials must be set")
         totals = holder.totals_ if hasattr(holder, "totals_") else np.full(len(found), np.mean(self.n_trials))
-        with computing():
-            return as_numpy(Counts(normalize(found), np.asarray(totals, dtype=np.float64)))
+        return as_numpy(Counts(normalize(found), np.asarray(totals, dtype=np.float64)))
 
     def attributes(self, emissions: Any) -> dict[str, np.ndarray]:
         """Return probabilities and totals."""

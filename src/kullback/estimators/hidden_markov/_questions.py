@@ -15,7 +15,7 @@ from kullback.estimators._sequences import padded_steps
 from kullback.estimators.hidden_markov._emission import Emission
 from kullback.learning import adaptive_jit
 from kullback.models import HiddenMarkovModel
-from kullback.runtime import computing, jit
+from kullback.runtime import computing, in_float64, jit
 
 
 class StateForecast(NamedTuple):
@@ -89,6 +89,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
         """Return the path of states that `decode` finds."""
         return self.decode(X, lengths)[1]
 
+    @in_float64
     def filter(self, X: Any, lengths: Any = None, state: Any = None) -> np.ndarray:
         """Probability of each state at each row, given the rows up to it and no later ones.
 
@@ -102,9 +103,8 @@ class HiddenMarkovQuestions(SequenceEstimator):
             if not ((state >= 0).all() and np.isclose(state.sum(), 1)):
                 raise ValueError(f"state is {state.tolist()}: it must hold probabilities that sum to 1.")
             data.starts[0] = False
-        with computing():
-            found = _filter(model, data.batch(model), state)
-            return np.asarray(found)[: len(data)]
+        found = _filter(model, data.batch(model), state)
+        return np.asarray(found)[: len(data)]
 
     def forecast(self, X: Any, steps: int = 1) -> StateForecast:
         """Return what is expected of each of the next steps after the series X.
@@ -151,11 +151,11 @@ class HiddenMarkovQuestions(SequenceEstimator):
         values = values.astype(np.int64) if self._emission.integers else values
         return values, np.asarray(states)[:n_samples].astype(np.int64)
 
+    @in_float64
     def get_stationary_distribution(self) -> np.ndarray:
         """Return the distribution of states that the transitions leave as it is."""
         self._check_is_fitted()
-        with computing():
-            return np.asarray(self.to_model().stationary)
+        return np.asarray(self.to_model().stationary)
 
     def aic(self, X: Any, lengths: Any = None) -> float:
         """Akaike information criterion; the lower the better."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kullback.families import Ising
-from kullback.runtime import computing
+from kullback.runtime import computing, in_float64
 from kullback.search._checkpoint import check_arrays, check_same_settings, read_run, write_run
 from kullback.search._engine import advance, pack_state, unpack_state
 from kullback.search._loop import Domain
@@ -76,10 +76,10 @@ class SpinDomain(Domain):
                     state.generation = state.generation._replace(leaves=pack_state(carried))
                 state.search = new
 
+    @in_float64
     def distribution(self, state: RunState) -> Ising | MarkovField:
         """Return the last distribution."""
-        with computing():
-            return state.search.distribution(unpack_state(state.search, state.generation.leaves))
+        return state.search.distribution(unpack_state(state.search, state.generation.leaves))
 
     def save(self, path: Path, state: RunState) -> None:
         """Write all points and values that are known, with which the same run is gone through again."""
