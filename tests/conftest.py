@@ -15,14 +15,14 @@ from ledger import Ledger
 from memory import Memory
 from tiers import LAWS, Law, quick_laws
 
-IN_A_HURRY = (
+FAST_COMPILE = (
     "--xla_backend_optimization_level=0",
     "--xla_llvm_disable_expensive_passes=true",
     "--xla_cpu_use_fusion_emitters=false",
     "--xla_cpu_parallel_codegen_split_count=1",
 )
 
-os.environ.setdefault("XLA_FLAGS", " ".join(IN_A_HURRY))
+os.environ.setdefault("XLA_FLAGS", " ".join(FAST_COMPILE))
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("MPLBACKEND", "agg")
 

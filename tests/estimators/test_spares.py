@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import kullback
 from kullback.estimators import _spares
-from kullback.runtime._kept import kept
+from kullback.runtime._compiled import compiled_functions
 from tiers import slow
 
 RNG = np.random.default_rng(0)
@@ -63,11 +63,11 @@ def test_spares_change_nothing(case, monkeypatch):
 def test_another_number_of_components_compiles_nothing():
     X = RNG.normal(size=(90, 2))
     for k in (8, 3, 5):
-        before = len(kept)
+        before = len(compiled_functions)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             kullback.GaussianMixture(k, random_state=0, max_iter=2).fit(X).bic(X)
-        assert k == 8 or len(kept) == before
+        assert k == 8 or len(compiled_functions) == before
 
 
 def test_a_large_mixture_has_no_spares(monkeypatch):

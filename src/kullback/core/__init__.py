@@ -4,6 +4,7 @@ from kullback.core._batch import Batch, Standardization, block_rows, by_blocks, 
 from kullback.core._extent import Extent, TimeIndex
 from kullback.core._limits import MOST_CATEGORIES
 from kullback.core._model import ClosedFormModel, Estimate, Model
+from kullback.core._replace import replace
 from kullback.core._statistics import (
     CenteredStatistics,
     MeanStatistics,
@@ -33,6 +34,7 @@ __all__ = [
     "block_rows",
     "by_blocks",
     "expand",
+    "replace",
     "row_weight",
     "share",
     "weighted_total",

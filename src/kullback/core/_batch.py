@@ -1,5 +1,6 @@
 """Data as the models see it: a batch of points, and its extent without the values."""
 
+import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 
 from kullback.core._extent import Extent, TimeIndex, as_float
+from kullback.core._replace import replace
 from kullback.numerics import Numeric
 
 Merged = TypeVar("Merged")
@@ -97,32 +99,21 @@ class Batch(eqx.Module):
 
     def weighted(self, weight: Float[Numeric, "rows *batch"]) -> "Batch":
         """Return the same points under other weights."""
-        return eqx.tree_at(lambda batch: batch.weight, self, jnp.asarray(weight))
+        return replace(self, weight=jnp.asarray(weight))
 
     def scaled(self, standardization: Standardization | None) -> "Batch":
         """Return the same points with the permission to use the quick kernel."""
-        return eqx.tree_at(lambda b: b.standardization, self, standardization, is_leaf=lambda leaf: leaf is None)
+        return replace(self, standardization=standardization)
 
     def columns(self, values: Num[Numeric, "rows ..."], observed: Any) -> "Batch":
         """Return other columns of the same rows."""
-        return eqx.tree_at(
-            lambda batch: (batch.values, batch.observed, batch.standardization, batch.time),
-            self,
-            (jnp.asarray(values), observed, None, None),
-            is_leaf=lambda leaf: leaf is None,
-        )
+        return replace(self, values=jnp.asarray(values), observed=observed, standardization=None, time=None)
 
     def rows(self, start: Any, count: int) -> "Batch":
         """Return `count` rows from `start` on."""
-        return eqx.tree_at(
-            lambda batch: (batch.values, batch.weight, batch.observed),
-            self,
-            tuple(
-                None if part is None else jax.lax.dynamic_slice_in_dim(jnp.asarray(part), start, count)
-                for part in (self.values, self.weight, self.observed)
-            ),
-            is_leaf=lambda leaf: leaf is None,
-        )
+        parts = {"values": self.values, "weight": self.weight, "observed": self.observed}
+        cut = functools.partial(jax.lax.dynamic_slice_in_dim, start_index=start, slice_size=count)
+        return replace(self, **{name: cut(jnp.asarray(part)) for name, part in parts.items() if part is not None})
 
 
 def block_rows(batch: Batch) -> int:

@@ -1,9 +1,9 @@
 """Relative entropy, natural gradient, flows, geodesics and centroids."""
 
+from kullback.core import Estimate
 from kullback.geometry._centroid import centroid
 from kullback.geometry._descend import descend
 from kullback.geometry._divergence import (
-    Estimate,
     alpha_divergence,
     bregman,
     cross_entropy,

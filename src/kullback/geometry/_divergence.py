@@ -1,25 +1,18 @@
 """Divergences between distributions, all in nats."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.core import ClosedFormModel, Extent
+from kullback.core import ClosedFormModel, Estimate, Extent
 from kullback.families import Bernoulli, Categorical, ExponentialFamily, Ising
 from kullback.numerics import Numeric
 
 Family = TypeVar("Family", bound=ExponentialFamily)
-
-
-class Estimate(NamedTuple):
-    """A value and its standard error; an exact value has a standard error of 0."""
-
-    value: Float[Array, "..."]
-    standard_error: Float[Array, "..."]
 
 
 def check_same_kind(p: ExponentialFamily, q: ExponentialFamily) -> None:

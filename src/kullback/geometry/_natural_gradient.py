@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from kullback.core import Estimate
 from kullback.families import Coordinates, ExponentialFamily
-from kullback.geometry._divergence import Estimate
 
 Objective = Callable[[Any], Array]
 

@@ -13,11 +13,12 @@ A `Learner` gathers a message from data, then moves the model; messages merge, s
 lie on many machines. `fit` is the only loop. `Averaged`, `Only` and `Alternate` make learners of learners.
 """
 
+from kullback.learning._adaptive_jit import adaptive_jit
 from kullback.learning._alternate import Alternate, Only
 from kullback.learning._averaged import Averaged
 from kullback.learning._combine import combine, shares
 from kullback.learning._curve import MOST_OF_CURVE, extend_curve
-from kullback.learning._data import AllAtOnce, Chunk, Data, Minibatches, Stream, gather_in_turn, stack
+from kullback.learning._data import AllAtOnce, Batches, Chunk, Data, Minibatches, Stream, gather_in_turn, stack
 from kullback.learning._em import EM, e_step, em, em_step, m_step
 from kullback.learning._fit import Best, Place, begin, fit
 from kullback.learning._gradient import Gradient, Loss, Optimizer, Slope
@@ -27,7 +28,6 @@ from kullback.learning._online_em import DecayingRate, OnlineEM, decaying_rate, 
 from kullback.learning._place_file import load_place, save_place
 from kullback.learning._rules import CONVERGED, DATA_ENDED, LIMIT, NO_GAIN, Entry, Epochs, GainBelow, Rule, Verdict
 from kullback.learning._sampled_inertia import SampledInertia, sampled_inertia_step
-from kullback.learning._sized import adaptive_jit
 from kullback.learning._step import Stepped, gather, merge, move, step, step_once
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "AllAtOnce",
     "Alternate",
     "Averaged",
+    "Batches",
     "Best",
     "Chunk",
     "Clock",

@@ -1,7 +1,7 @@
 """Learners in turn, and learners of a part of a model: together, players of a game."""
 
 from collections.abc import Callable
-from typing import Self, TypeVar
+from typing import Any, Self
 
 import equinox as eqx
 import jax
@@ -26,9 +26,8 @@ from kullback.learning._learner import (
 from kullback.learning._wrapper import Wrapper
 from kullback.runtime import is_array
 
-OtherState = TypeVar("OtherState")
-OtherMemory = TypeVar("OtherMemory")
-OtherMessage = TypeVar("OtherMessage")
+#: What two learners have, one of each.
+_Pair = tuple[Any, Any]
 
 
 class Only(Wrapper[ModelT, StateT, MemoryT, MessageT]):
@@ -58,27 +57,27 @@ class Only(Wrapper[ModelT, StateT, MemoryT, MessageT]):
         return shown
 
 
-class Alternate(Learner[ModelT, tuple[StateT, OtherState], tuple[MemoryT, OtherMemory], tuple[MessageT, OtherMessage]]):
+class Alternate(Learner[ModelT, _Pair, _Pair, _Pair]):
     """Two learners in turn: the first takes `turns[0]` steps, then the second `turns[1]`, and so on.
 
     Each has a state and a memory of its own, which stay as they are while the other has its turn. The message has a
     part for each; that of the one whose turn it is not has mass 0.
     """
 
-    first: Learner[ModelT, StateT, MemoryT, MessageT]
-    second: Learner[ModelT, OtherState, OtherMemory, OtherMessage]
+    first: Learner[ModelT, Any, Any, Any]
+    second: Learner[ModelT, Any, Any, Any]
     turns: tuple[int, int] = eqx.field(static=True, default=(1, 1))
 
     @property
-    def draws_at_random(self) -> bool:
+    def draws_at_random(self) -> bool:  # type: ignore[override]
         """Whether one of them draws."""
         return self.first.draws_at_random or self.second.draws_at_random
 
-    def init(self, model: ModelT, start: Start) -> tuple[StateT, OtherState]:
+    def init(self, model: ModelT, start: Start) -> _Pair:
         """Return the states of both."""
         return self.first.init(model, start), self.second.init(model, start)
 
-    def memory(self, model: ModelT, start: Start, key: Key) -> tuple[MemoryT, OtherMemory]:
+    def memory(self, model: ModelT, start: Start, key: Key) -> _Pair:
         """Return the memories of both."""
         keys = (None, None) if key is None else jax.random.split(key)
         return self.first.memory(model, start, keys[0]), self.second.memory(model, start, keys[1])
@@ -87,35 +86,26 @@ class Alternate(Learner[ModelT, tuple[StateT, OtherState], tuple[MemoryT, OtherM
         """Return whether it is the first learner's turn."""
         return jnp.asarray(clock.step) % sum(self.turns) < self.turns[0]
 
-    def gather(
-        self,
-        model: ModelT,
-        state: tuple[StateT, OtherState],
-        memory: tuple[MemoryT, OtherMemory],
-        batch: Batch,
-        clock: Clock,
-    ) -> Gathered[tuple[MessageT, OtherMessage], tuple[MemoryT, OtherMemory]]:
+    def gather(self, model: ModelT, state: _Pair, memory: _Pair, batch: Batch, clock: Clock) -> Gathered[_Pair, _Pair]:
         """Let the one whose turn it is gather."""
 
-        def first() -> tuple[MessageT, MemoryT]:
+        def first() -> _Pair:
             return self.first.gather(model, state[0], memory[0], batch, clock)[:2]
 
-        def second() -> tuple[OtherMessage, OtherMemory]:
+        def second() -> _Pair:
             return self.second.gather(model, state[1], memory[1], batch, clock)[:2]
 
-        def one() -> tuple[object, object]:
+        def one() -> tuple[_Pair, _Pair]:
             message, after = first()
             return (message, _blank(second)), _arrays((after, memory[1]))
 
-        def other() -> tuple[object, object]:
+        def other() -> tuple[_Pair, _Pair]:
             message, after = second()
             return (_blank(first), message), _arrays((memory[0], after))
 
         return Gathered(*jax.lax.cond(self._is_first(clock), one, other))
 
-    def move(
-        self, model: ModelT, state: tuple[StateT, OtherState], message: tuple[MessageT, OtherMessage], clock: Clock
-    ) -> tuple[ModelT, tuple[StateT, OtherState], StepInfo]:
+    def move(self, model: ModelT, state: _Pair, message: _Pair, clock: Clock) -> tuple[ModelT, _Pair, StepInfo]:
         """Let the one whose turn it is move."""
         turn = self._is_first(clock)
         one, settled, info = self.first.move(model, state[0], message[0], clock)

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
-import equinox as eqx
 import jax
 import numpy as np
 
-from kullback.core import Batch, TimeIndex
+from kullback.core import Batch, TimeIndex, replace
 from kullback.learning._learner import Clock, Learner, MemoryT, MessageT, ModelT, StateT
 from kullback.learning._rules import check_at_least_one
 from kullback.learning._step import gather, merge
@@ -94,13 +93,8 @@ class AllAtOnce:
         return next(iter(self._batches))
 
     def gather(
-        self,
-        learner: Learner[ModelT, StateT, MemoryT, MessageT],
-        model: ModelT,
-        state: StateT,
-        memories: tuple[MemoryT, ...],
-        clock: Clock,
-    ) -> tuple[MessageT, tuple[MemoryT, ...]]:
+        self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
+    ) -> tuple[Any, tuple[Any, ...]]:
         """Return one message of all batches."""
         message, memory = gather_in_turn(self._batches, learner, model, state, memories[0], clock.at_site(0))
         return message, (memory,)
@@ -152,8 +146,8 @@ class Stream:
         after = here["at"]
         while self._next is not None and len(found) < most:
             batch, place = self._next
-            batch = _beginning(batch) if after is None else batch
-            if found and not _alike(found[0], batch):
+            batch = _mark_start(batch) if after is None else batch
+            if found and not _same_shapes(found[0], batch):
                 break
             found.append(batch)
             after, self._next = place, next(self._coming, None)
@@ -219,7 +213,7 @@ class Minibatches:
             return self._prepare(rows)
         batch = self._prepare(np.concatenate([rows, np.repeat(rows[:1], short)]))
         weight = np.where(np.arange(self._size) < len(rows), batch.weight, 0)
-        return eqx.tree_at(lambda b: b.weight, batch, weight)
+        return replace(batch, weight=weight)
 
 
 def _is_count(value: object) -> TypeGuard[int]:
@@ -235,7 +229,7 @@ def stack(batches: Sequence[Sequence[Batch]]) -> Batch:
     return stacked
 
 
-def _alike(one: Batch, other: Batch) -> bool:
+def _same_shapes(one: Batch, other: Batch) -> bool:
     """Whether two batches have the same shapes, and so the same compiled function."""
     one_tree: Any = jax.tree.structure(one)
     if one_tree != jax.tree.structure(other):
@@ -244,11 +238,11 @@ def _alike(one: Batch, other: Batch) -> bool:
     return all((np.shape(a), a.dtype) == (np.shape(b), b.dtype) for a, b in pairs)
 
 
-def _beginning(batch: Batch) -> Batch:
+def _mark_start(batch: Batch) -> Batch:
     """Return a batch whose first row begins a sequence, where rows follow each other at all."""
     if batch.time is None or bool(batch.time.starts[0]):
         return batch
     first = np.array(batch.time.starts)
     first[0] = True
     steps = TimeIndex(first, batch.time.lookahead, batch.time.inputs)
-    return eqx.tree_at(lambda b: b.time, batch, steps)
+    return replace(batch, time=steps)

@@ -6,21 +6,18 @@ from typing import Any
 import jax.numpy as jnp
 
 from kullback.core import Batch, Statistics
+from kullback.learning._adaptive_jit import adaptive_jit
 from kullback.learning._data import AllAtOnce
 from kullback.learning._fit import begin, fit
 from kullback.learning._learner import AT_ONCE, Clock, ClosedFormT, Gathered, Learner, StepInfo
 from kullback.learning._rules import GainBelow
-from kullback.learning._sized import adaptive_jit
 from kullback.learning._step import gather, move
 
 
 class StatisticsLearner(Learner[ClosedFormT, None, None, Statistics]):
     """A learner whose message is the expected statistics of the data."""
 
-    @property
-    def draws_at_random(self) -> bool:
-        """Nothing is drawn."""
-        return False
+    draws_at_random = False
 
     def gather(
         self, model: ClosedFormT, state: None, memory: None, batch: Batch, clock: Clock

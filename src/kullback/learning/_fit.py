@@ -53,10 +53,10 @@ class Place(NamedTuple, Generic[ModelT, StateT, MemoryT]):
         return self.model if self.best is None else self.best.model
 
 
-class _Taken(NamedTuple, Generic[ModelT, StateT, MemoryT]):
+class _Taken(NamedTuple):
     """Where a chunk has led, what its steps were worth, and whether an epoch ends with it."""
 
-    place: Place[ModelT, StateT, MemoryT]
+    place: Place[Any, Any, Any]
     infos: list[StepInfo]
     epoch_ends: bool
 
@@ -70,7 +70,7 @@ def begin(
     return Place(model, learner.init(model, data.start), memories, rule=rule.init())
 
 
-def _key(learner: Learner[ModelT, StateT, MemoryT, MessageT], seed: int, *numbers: int) -> Key:
+def _key(learner: Learner[Any, Any, Any, Any], seed: int, *numbers: int) -> Key:
     """Return a key that depends on the seed and on some numbers; None for a learner that draws nothing."""
     if not learner.draws_at_random:
         return None
@@ -102,7 +102,7 @@ def fit(
     out; after five in a row the fit goes back to its best model and ends.
     """
     check_at_least_one("chunk", chunk)
-    take: Callable[..., _Taken[ModelT, StateT, MemoryT] | None] = _take_all if data.whole else _take_chunk
+    take: Callable[..., _Taken | None] = _take_all if data.whole else _take_chunk
     most = 1 if rule.every_step else chunk
     while True:
         taken = take(learner, place, data, seed, most)
@@ -125,12 +125,8 @@ def fit(
 
 
 def _take_chunk(
-    learner: Learner[ModelT, StateT, MemoryT, MessageT],
-    place: Place[ModelT, StateT, MemoryT],
-    data: Batches,
-    seed: int,
-    most: int,
-) -> _Taken[ModelT, StateT, MemoryT] | None:
+    learner: Learner[Any, Any, Any, Any], place: Place[Any, Any, Any], data: Batches, seed: int, most: int
+) -> _Taken | None:
     """Take the next steps of a stream."""
     current, limit = learner.at(place.step, place.points)
     chunk = data.steps(place.position, most if limit is None else min(most, limit))
@@ -147,12 +143,8 @@ def _take_chunk(
 
 
 def _take_all(
-    learner: Learner[ModelT, StateT, MemoryT, MessageT],
-    place: Place[ModelT, StateT, MemoryT],
-    data: Data,
-    seed: int,
-    most: int,
-) -> _Taken[ModelT, StateT, MemoryT]:
+    learner: Learner[Any, Any, Any, Any], place: Place[Any, Any, Any], data: Data, seed: int, most: int
+) -> _Taken:
     """Take one step towards all of the data."""
     current, _ = learner.at(place.step, place.points)
     clock = Clock(np.int32(place.step), np.asarray(place.points), _key(learner, seed, place.step))
@@ -166,7 +158,7 @@ def _take_all(
 def _judge(
     learner: Learner[ModelT, StateT, MemoryT, MessageT],
     before: Place[ModelT, StateT, MemoryT],
-    taken: _Taken[ModelT, StateT, MemoryT],
+    taken: _Taken,
     rule: Rule,
     validate: Validate[ModelT] | None,
 ) -> tuple[Place[ModelT, StateT, MemoryT], str | None]:
@@ -191,7 +183,7 @@ def _judge(
     return after._replace(rule=state, curve=curve, failures=failures), reason
 
 
-def _not_finite(place: Place[ModelT, StateT, MemoryT], info: StepInfo, unit: str) -> str:
+def _not_finite(place: Place[Any, Any, Any], info: StepInfo, unit: str) -> str:
     kept = "last finite model" if place.best is None else f"best model, of step {place.best.step:,},"
     return (
         f"{FAILURES} moves in a row led to numbers that are not finite, the last at step {place.step:,}, on a batch "

@@ -10,17 +10,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from kullback.core import Batch
-from kullback.learning._learner import (
-    Clock,
-    Gathered,
-    Key,
-    Learner,
-    ModelT,
-    Scalar,
-    Start,
-    StepInfo,
-    choose,
-)
+from kullback.learning._learner import Clock, Gathered, Key, Learner, ModelT, Scalar, Start, StepInfo, choose
 
 
 class Loss(NamedTuple):

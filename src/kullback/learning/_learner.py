@@ -2,18 +2,7 @@
 
 import abc
 from collections.abc import Callable
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Generic,
-    NamedTuple,
-    Protocol,
-    Self,
-    TypeAlias,
-    TypeVar,
-    runtime_checkable,
-)
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -31,11 +20,8 @@ StateT = TypeVar("StateT")
 MemoryT = TypeVar("MemoryT")
 MessageT = TypeVar("MessageT")
 TreeT = TypeVar("TreeT")
-#: A number: traced, of NumPy or of Python. The parameters of `np.number` are for the type checker.
-if TYPE_CHECKING:
-    Scalar: TypeAlias = Numeric | np.number[Any] | np.bool_ | float
-else:
-    Scalar = Numeric | np.number | np.bool_ | float
+#: A number: traced, of NumPy or of Python.
+Scalar: TypeAlias = "Numeric | np.number[Any] | np.bool_ | float"
 #: A random key; None for a learner that draws nothing.
 Key: TypeAlias = Array | None
 #: Hands out some of the data, or None where it cannot be looked at before.
@@ -111,11 +97,8 @@ class Learner(eqx.Module, Generic[ModelT, StateT, MemoryT, MessageT]):
 
     #: What `StepInfo.value` is, in words.
     unit: ClassVar[str] = "nats per point"
-
-    @property
-    def draws_at_random(self) -> bool:
-        """Whether its clock needs a key."""
-        return True
+    #: Whether its clock needs a key. Learners of learners ask the others.
+    draws_at_random: ClassVar[bool] = True
 
     def init(self, model: ModelT, start: Start) -> StateT:
         """Return the state to begin with; `start()` is some of the data, where there is any to look at."""

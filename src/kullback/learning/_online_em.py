@@ -41,7 +41,7 @@ class DecayingRate(eqx.Module):
 
 
 #: A number, a schedule, or a function of the step.
-Rate: TypeAlias = Scalar | DecayingRate | Callable[[int], float]
+Rate: TypeAlias = "Scalar | DecayingRate | Callable[[int], float]"
 
 
 class Pull(NamedTuple):
@@ -60,6 +60,8 @@ class OnlineEM(Learner[ClosedFormT, None, object, Pull]):
     data itself.
     """
 
+    draws_at_random = False
+
     rate: Rate = eqx.field(converter=as_number)
     prior: Any = None
     standardize: bool = eqx.field(static=True, default=False)
@@ -67,11 +69,6 @@ class OnlineEM(Learner[ClosedFormT, None, object, Pull]):
     def memory(self, model: ClosedFormT, start: Start, key: Key) -> object:
         """Return what a stream carries before its first batch."""
         return model.blank_carry()
-
-    @property
-    def draws_at_random(self) -> bool:
-        """Nothing is drawn."""
-        return False
 
     def gather(
         self, model: ClosedFormT, state: None, memory: object, batch: Batch, clock: Clock

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from kullback.core import Batch
+from kullback.learning._adaptive_jit import adaptive_jit
 from kullback.learning._learner import (
     Clock,
     Learner,
@@ -27,7 +28,6 @@ from kullback.learning._learner import (
     choose,
     merge_messages,
 )
-from kullback.learning._sized import adaptive_jit
 from kullback.numerics import Numeric
 from kullback.runtime import filter_jit, is_array, jit
 
@@ -63,11 +63,8 @@ def step_once(
     message, after, sound = learner.gather(model, state, memory, batches[0], clock)
     for number, batch in enumerate(batches[1:], 1):
         found = learner.gather(model, state, after, batch, clock.at_batch(number))
-        message, after, sound = (
-            merge_messages(message, found.message),
-            found.memory,
-            jnp.logical_and(sound, found.sound),
-        )
+        message, after = merge_messages(message, found.message), found.memory
+        sound = jnp.logical_and(sound, found.sound)
     moved, settled, info = learner.move(model, state, message, clock)
     finite = all_finite(moved, settled, after) & ~jnp.isnan(info.value)
     taken = active & finite

@@ -14,7 +14,7 @@ class Wrapper(Learner[ModelT, StateT, MemoryT, MessageT]):
     learner: eqx.AbstractVar[Learner[ModelT, Any, MemoryT, Any]]
 
     @property
-    def draws_at_random(self) -> bool:
+    def draws_at_random(self) -> bool:  # type: ignore[override]
         """Whether the other learner draws."""
         return self.learner.draws_at_random
 

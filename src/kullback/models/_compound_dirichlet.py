@@ -10,7 +10,16 @@ from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Bool, Float, Num
 from numpy.typing import NDArray
 
-from kullback.core import Batch, Extent, MeanStatistics, by_blocks, expand, row_weight, weighted_total
+from kullback.core import (
+    Batch,
+    Extent,
+    MeanStatistics,
+    by_blocks,
+    expand,
+    replace,
+    row_weight,
+    weighted_total,
+)
 from kullback.families import (
     COUNTS,
     Component,
@@ -96,7 +105,7 @@ class CompoundDirichlet(Component):
         return self._with(self.hidden.at(name, vector))
 
     def _with(self, hidden: Dirichlet) -> Self:
-        return eqx.tree_at(lambda m: m.concentration, self, hidden.concentration)
+        return replace(self, concentration=hidden.concentration)
 
     # --- what the data says -----------------------------------------------------------------------------
 

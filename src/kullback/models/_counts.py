@@ -2,7 +2,6 @@
 
 from typing import Any, Self
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +9,16 @@ from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Float, Num
 from numpy.typing import NDArray
 
-from kullback.core import Batch, Extent, MeanStatistics, average, expand, row_weight, weighted_total
+from kullback.core import (
+    Batch,
+    Extent,
+    MeanStatistics,
+    average,
+    expand,
+    replace,
+    row_weight,
+    weighted_total,
+)
 from kullback.families import COUNTS, Categorical, Component, Marginal, count_marginals, typical_totals
 from kullback.numerics import Numeric
 
@@ -109,8 +117,8 @@ class Counts(Component):
         total = mean.sum(axis=-1)
         seen = (jnp.asarray(statistics.mass) > 0) & (total > 0)
         share = mean / expand(jnp.where(seen, total, 1), 1)
-        new = (jnp.where(expand(seen, 1), share, self.probabilities), jnp.where(seen, total, self.total))
-        return eqx.tree_at(lambda m: (m.probabilities, m.total), self, new)
+        probabilities = jnp.where(expand(seen, 1), share, self.probabilities)
+        return replace(self, probabilities=probabilities, total=jnp.where(seen, total, self.total))
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
         """Return −Σ E[v_i] log p_i, times the mass; the number of arrangements is the same for all members."""

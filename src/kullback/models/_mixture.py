@@ -9,7 +9,7 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Num
 
-from kullback.core import Batch, ClosedFormModel, Extent, Standardization, SummedStatistics, by_blocks
+from kullback.core import Batch, ClosedFormModel, Extent, Standardization, SummedStatistics, by_blocks, replace
 from kullback.families import Categorical as Label
 from kullback.families import Coordinates
 from kullback.geometry import relative_entropy
@@ -82,7 +82,7 @@ class Mixture(ClosedFormModel):
         k = self.weights.shape[0]
         labels: Any = Label(self.weights).at(name, vector[: k - 1])
         components = self.components.at(name, vector[k - 1 :].reshape(k, -1))
-        return eqx.tree_at(lambda m: (m.weights, m.components), self, (labels.probabilities, components))
+        return replace(self, weights=labels.probabilities, components=components)
 
     # --- what the data says -----------------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ class Mixture(ClosedFormModel):
         weight = jnp.asarray(batch.weight)
         inner, _ = self.components.expected_statistics(batch.weighted(share * weight[:, None]))
         # the components' own log-likelihoods are not asked for: the compiler leaves them out
-        inner = eqx.tree_at(lambda s: s.log_likelihood, inner, jnp.zeros_like(inner.mass))
+        inner = replace(inner, log_likelihood=jnp.zeros_like(inner.mass))
         seen = jnp.sum(jnp.where(weight > 0, weight * total, 0))
         return MixtureStatistics(jnp.sum(weight), seen, inner)
 
@@ -182,7 +182,7 @@ class Mixture(ClosedFormModel):
         for name in self.tied:
             components = tie_parameter(components, name, share)
         weights = self.weights if self.fixed_weights else share
-        return eqx.tree_at(lambda m: (m.weights, m.components), self, (weights, components))
+        return replace(self, weights=weights, components=components)
 
     def cross_entropy(self, statistics: MixtureStatistics) -> Float[Array, ""]:
         """Return −E[log ω_h] − E[log p(v | h)], times the mass."""
@@ -205,8 +205,7 @@ class Mixture(ClosedFormModel):
         cost = np.nan_to_num(np.asarray(distances(reference.components, self.components), np.float64), posinf=1e100)
         _, order = linear_sum_assignment(cost)
         ordered: Self = jax.tree.map(lambda leaf: leaf[order], self)
-        turned = align_components(ordered.components, reference.components)
-        return eqx.tree_at(lambda m: m.components, ordered, turned)
+        return replace(ordered, components=align_components(ordered.components, reference.components))
 
 
 @jit
@@ -245,4 +244,4 @@ def tie_parameter(components: Any, name: str, share: Float[Array, " k"]) -> Any:
     """Give all components the average of a parameter, by mass."""
     value = getattr(components, name)
     mean = jnp.tensordot(share, value, axes=1)
-    return eqx.tree_at(lambda c: getattr(c, name), components, jnp.broadcast_to(mean, value.shape))
+    return replace(components, **{name: jnp.broadcast_to(mean, value.shape)})

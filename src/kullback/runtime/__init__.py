@@ -5,8 +5,8 @@ and methods decorated with `in_float64` do so at each call. Functions of modules
 where networks are among their arguments, `filter_jit`; a bounded number of them is kept.
 """
 
+from kullback.runtime._compiled import jit
 from kullback.runtime._computing import computing, in_float64, in_precision, users_settings
-from kullback.runtime._kept import jit
 from kullback.runtime._networks import as_numpy, filter_jit, is_array
 from kullback.runtime._quick import quick_jit
 from kullback.runtime._tensor_tree import read_tree, tensor_names, tensors_of

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 import jax
 import numpy as np
 
+from kullback.runtime._compiled import compiled_functions
 from kullback.runtime._fork import check_not_forked
-from kullback.runtime._kept import kept
 
 #: Settings of JAX that change what our own functions may do, the value they are written for, and how to get it. NaN
 #: stands for missing entries, and −inf for what has probability zero.
@@ -49,7 +49,7 @@ def computing(bits: int = 64) -> Iterator[None]:
     float64
     """
     check_not_forked()
-    kept.bound()
+    compiled_functions.bound()
     outermost = getattr(_thread, "users", None) is None
     if outermost:
         _thread.users = _Settings(bool(jax.config.read("jax_enable_x64")), _settings(jax.config), np.geterr())

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import jax
 import numpy as np
 
-from kullback.runtime._kept import Function, jit
+from kullback.runtime._compiled import Function, jit
 
 TreeT = TypeVar("TreeT")
 

@@ -7,11 +7,11 @@ from typing import Any
 import jax
 import numpy as np
 
+from kullback.runtime._compiled import compiled_functions, jit
 from kullback.runtime._fork import check_not_forked
-from kullback.runtime._kept import jit, kept
 
 #: Options of XLA that are private to it: a later version may not know them, and then they are left out.
-_OPTIONS: dict[str, Any] = {
+FAST_COMPILE: dict[str, Any] = {
     "xla_backend_optimization_level": 0,
     "xla_llvm_disable_expensive_passes": True,
     "xla_cpu_use_fusion_emitters": False,
@@ -36,7 +36,7 @@ def quick_jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any
         if not jax.core.trace_ctx.is_top_level():  # inside another function that is being compiled, that one decides
             return inside(*args, **kwargs)
         check_not_forked()
-        kept.bound()
+        compiled_functions.bound()
         return compiled()(*args, **kwargs)
 
     return call
@@ -45,9 +45,9 @@ def quick_jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any
 @functools.cache
 def _known() -> dict[str, Any] | None:
     """Return the options that this version of XLA knows, found out by compiling nothing with them."""
-    if _works(_OPTIONS):
-        return _OPTIONS
-    return {name: value for name, value in _OPTIONS.items() if _works({name: value})} or None
+    if _works(FAST_COMPILE):
+        return FAST_COMPILE
+    return {name: value for name, value in FAST_COMPILE.items() if _works({name: value})} or None
 
 
 def _works(options: dict[str, Any]) -> bool:

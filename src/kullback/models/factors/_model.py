@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.core import Batch, CenteredStatistics, ClosedFormModel, Extent, by_blocks, expand, row_weight
+from kullback.core import Batch, CenteredStatistics, ClosedFormModel, Extent, by_blocks, expand, replace, row_weight
 from kullback.models.factors._principal import order_loadings
 from kullback.models.factors._rows import Factors, Member, Square, draw_missing, infer, moments
 from kullback.numerics import (
@@ -173,10 +173,13 @@ class FactorModel(ClosedFormModel):
         with_h, variance = spread[..., q:, :q], spread[..., q:, q]
         w = with_h @ gram(whitener(h))
         rest = variance - jnp.sum(w * with_h, axis=-1)
-        found = (mean[..., q:] - apply(w, mean[..., :q]), w, self._nearest_noise(rest, variance))
-        old = (self.mean, self.loadings, self.noise)
-        kept = tuple(jnp.where(expand(seen, a.ndim - seen.ndim), a, b) for a, b in zip(found, old, strict=True))
-        return eqx.tree_at(lambda m: (m.mean, m.loadings, m.noise), self, kept)
+        noise = self._nearest_noise(rest, variance)
+        found = {"mean": mean[..., q:] - apply(w, mean[..., :q]), "loadings": w, "noise": noise}
+
+        def kept(name: str, new: Array) -> Array:
+            return jnp.where(expand(seen, new.ndim - seen.ndim), new, getattr(self, name))
+
+        return replace(self, **{name: kept(name, new) for name, new in found.items()})
 
     def cross_entropy(self, statistics: CenteredStatistics) -> Float[Array, "*batch"]:
         """Return ½E|h|² + ½E[(v − μ − W h)ᵀΨ⁻¹(v − μ − W h)] + ½log|2πΨ| + ½q·log 2π, times the mass."""
@@ -205,11 +208,11 @@ class FactorModel(ClosedFormModel):
         w = jnp.asarray(self.loadings)
         products = jnp.einsum("...ni,...nj->...ij", w / reference.noises[..., None], reference.loadings)
         left, _, right = jnp.linalg.svd(products)
-        return eqx.tree_at(lambda m: m.loadings, self, w @ (left @ right))
+        return replace(self, loadings=w @ (left @ right))
 
     def principal_axes(self) -> Self:
         """Return the same distribution with loadings that are orthogonal, of falling length, largest entry positive."""
-        return eqx.tree_at(lambda m: m.loadings, self, order_loadings(self.loadings))
+        return replace(self, loadings=order_loadings(self.loadings))
 
 
 def check_parameters(mean: Any, loadings: Any, noise: Any, per_column: bool) -> tuple[Numeric, Numeric, Numeric]:

@@ -6,12 +6,11 @@ Memory that is new at every call costs as much as the computation: a page has to
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.core import Batch, block_rows
+from kullback.core import Batch, block_rows, replace
 from kullback.models.hidden_markov._chain import Chain
 from kullback.models.hidden_markov._forward_backward import (
     Messages,
@@ -28,7 +27,7 @@ Merged = TypeVar("Merged")
 
 def without_time(batch: Batch) -> Batch:
     """Return the rows as independent points."""
-    return eqx.tree_at(lambda b: b.time, batch, None, is_leaf=lambda leaf: leaf is None)
+    return replace(batch, time=None)
 
 
 def map_rows(function: Callable[..., Array], batch: Batch, *beside: Array) -> Array:
@@ -130,12 +129,7 @@ def _pad_rows(batch: Batch, line: Timeline, more: int) -> tuple[Batch, Timeline]
         return None if part is None else jnp.concatenate([part, jnp.broadcast_to(part[:1], (more, *part.shape[1:]))])
 
     weight = jnp.pad(jnp.asarray(batch.weight), (0, more))
-    batch = eqx.tree_at(
-        lambda b: (b.values, b.weight, b.observed),
-        batch,
-        (longer(batch.values), weight, longer(batch.observed)),
-        is_leaf=lambda leaf: leaf is None,
-    )
+    batch = replace(batch, values=longer(batch.values), weight=weight, observed=longer(batch.observed))
     first, ends, counted = (
         jnp.pad(part, (0, more), constant_values=fill) for part, fill in zip(line, (True, False, 0), strict=True)
     )

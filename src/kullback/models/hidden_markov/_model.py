@@ -10,7 +10,7 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Int, Num
 
-from kullback.core import Batch, ClosedFormModel, Extent, TimeIndex, block_rows, by_blocks
+from kullback.core import Batch, ClosedFormModel, Extent, TimeIndex, block_rows, by_blocks, replace
 from kullback.models._mixture import align_components, distances, tie_parameter
 from kullback.models.hidden_markov import _log_forward_backward as logarithms
 from kullback.models.hidden_markov._blocks import forward_backward_blocks, map_rows, without_time
@@ -198,7 +198,7 @@ class HiddenMarkovModel(ClosedFormModel):
     def _emission_statistics(self, batch: Batch) -> Any:
         inner, _ = self.emissions.expected_statistics(batch)
         # the emissions' own log-likelihoods are not asked for: the compiler leaves them out
-        return eqx.tree_at(lambda s: s.log_likelihood, inner, jnp.zeros_like(inner.mass))
+        return replace(inner, log_likelihood=jnp.zeros_like(inner.mass))
 
     @property
     def featured(self) -> ClosedFormModel:
@@ -316,12 +316,7 @@ class HiddenMarkovModel(ClosedFormModel):
             emissions = emissions.maximize(statistics.emissions)
             for name in self.tied:
                 emissions = tie_parameter(emissions, name, shares(mass, jnp.full_like(mass, 1 / len(mass))))
-        return eqx.tree_at(
-            lambda m: (m.initial, m.transitions, m.ending, m.emissions),
-            self,
-            (initial, transitions, ending, emissions),
-            is_leaf=lambda leaf: leaf is None,
-        )
+        return replace(self, initial=initial, transitions=transitions, ending=ending, emissions=emissions)
 
     def cross_entropy(self, statistics: HiddenMarkovStatistics) -> Float[Array, ""]:
         """Return −E[log π] − E[log a] − E[log p(v | h)], times the mass."""
@@ -345,19 +340,14 @@ class HiddenMarkovModel(ClosedFormModel):
             *_transitions_and_usage(self),
         )
         order = match_states(apart, (rest[0], rest[1]), (rest[2], rest[3]))
-        ordered: Self = eqx.tree_at(
-            lambda m: (m.initial, m.transitions, m.ending, m.emissions),
+        emissions = jax.tree.map(lambda leaf: leaf[order], self.emissions)
+        return replace(
             self,
-            (
-                self.initial[order],
-                self.transitions[np.ix_(order, order)],
-                None if self.ending is None else self.ending[order],
-                jax.tree.map(lambda leaf: leaf[order], self.emissions),
-            ),
-            is_leaf=lambda leaf: leaf is None,
+            initial=self.initial[order],
+            transitions=self.transitions[np.ix_(order, order)],
+            ending=None if self.ending is None else self.ending[order],
+            emissions=align_components(emissions, reference.emissions),
         )
-        turned = align_components(ordered.emissions, reference.emissions)
-        return eqx.tree_at(lambda m: m.emissions, ordered, turned)
 
 
 @jit

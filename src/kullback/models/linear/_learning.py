@@ -2,11 +2,10 @@
 
 from typing import Any, TypeVar
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.core import Batch, Extent
+from kullback.core import Batch, Extent, replace
 from kullback.models.linear._inference import Line, infer_moments, unobserved_moments
 from kullback.models.linear._kalman import States, matmul, select_state, transpose
 from kullback.models.linear._observed_rows import missing_given_rest
@@ -66,7 +65,7 @@ def _statistics(
     spread = joint_covariance(sums.every, cross, late, _columns(seen))
     emission = centered_moments(_concatenate(mean, seen, away), line.counted, spread)
     there = jnp.concatenate([jnp.zeros(emission.mean.shape[0] - away.shape[1], mean.dtype), system.offset_or_zero])
-    emission = eqx.tree_at(lambda s: s.mean, emission, emission.mean + there)
+    emission = replace(emission, mean=emission.mean + there)
     total = jnp.asarray(log_likelihood, mean.dtype)
     return LinearStatistics(jnp.asarray(emission.mass), total, initial, transition, emission)
 
@@ -111,8 +110,7 @@ def maximize(system: System, statistics: LinearStatistics, prior: Any = None) ->
         "initial_covariance": covariance,
     }
     names = [name for name in PARAMETERS if free[name] and getattr(system, name) is not None]
-    moved: System = eqx.tree_at(lambda m: [getattr(m, name) for name in names], system, [found[name] for name in names])
-    return moved
+    return replace(system, **{name: found[name] for name in names})
 
 
 def _nearest_initial(system: LinearSystem, statistics: LinearStatistics) -> States:

@@ -2,22 +2,20 @@
 
 from typing import Any, Self
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.core import Batch, Extent, TimeIndex
+from kullback.core import Batch, Extent, TimeIndex, replace
 from kullback.models.linear import _learning
 from kullback.models.linear._basis import basis_towards, observability
 from kullback.models.linear._inference import Line, filter_states, last_state, log_likelihoods, smooth_states
 from kullback.models.linear._kalman import Smoothed, States, symmetric, unobserved_covariances, unobserved_means
 from kullback.models.linear._observed_rows import Outputs
-from kullback.models.linear._parameters import PARAMETERS, check_parameters
 from kullback.models.linear._sampling import draw_missing, draw_rows
 from kullback.models.linear._statistics import LinearStatistics
 from kullback.models.linear._system import LinearSystem
-from kullback.numerics import LOG_TWO_PI, Numeric, as_parameter, whiten
+from kullback.numerics import LOG_TWO_PI, Numeric, whiten
 
 
 class LinearDynamicalSystem(LinearSystem):
@@ -36,47 +34,6 @@ class LinearDynamicalSystem(LinearSystem):
     >>> walk.posterior(seen).mean.round(3).tolist()
     [[1.094], [1.688], [2.125]]
     """
-
-    transition: Float[Numeric, "q q"]
-    observation: Float[Numeric, "n q"]
-    transition_noise: Float[Numeric, "q q"]
-    observation_noise: Float[Numeric, "n n"]
-    initial_mean: Float[Numeric, " q"]
-    initial_covariance: Float[Numeric, "q q"]
-    input_transition: Float[Numeric, "q m"] | None
-    input_observation: Float[Numeric, "n m"] | None
-    offset: Float[Numeric, " n"] | None
-    fixed: tuple[str, ...] = eqx.field(static=True)
-
-    def __init__(
-        self,
-        transition: Any,
-        observation: Any,
-        transition_noise: Any,
-        observation_noise: Any,
-        initial_mean: Any,
-        initial_covariance: Any,
-        input_transition: Any = None,
-        input_observation: Any = None,
-        offset: Any = None,
-        fixed: tuple[str, ...] = (),
-    ):
-        given = dict(
-            zip(
-                PARAMETERS,
-                (transition, observation, transition_noise, observation_noise, initial_mean, initial_covariance)
-                + (input_transition, input_observation, offset),
-                strict=True,
-            )
-        )
-        arrays = {name: as_parameter(value) for name, value in given.items() if value is not None}
-        check_parameters(arrays)
-        for name in PARAMETERS:
-            setattr(self, name, arrays.get(name))
-        self.fixed = tuple(fixed)
-        unknown = [name for name in self.fixed if name not in PARAMETERS]
-        if unknown:
-            raise ValueError(f"fixed has {unknown[0]!r}: it must name parameters, of {', '.join(PARAMETERS)}.")
 
     # --- what the data says -------------------------------------------------------------------------------
 
@@ -206,7 +163,7 @@ class LinearDynamicalSystem(LinearSystem):
         }
         if self.input_transition is not None:
             new["input_transition"] = t @ self.input_transition
-        return eqx.tree_at(lambda m: [getattr(m, name) for name in new], self, list(new.values()))
+        return replace(self, **new)
 
     def aligned_to(self, reference: Self) -> Self:
         """Return the same system of visible points in the basis of the reference.

@@ -10,23 +10,48 @@ from kullback.core import Batch, ClosedFormModel, TimeIndex
 from kullback.models.linear._inference import Line
 from kullback.models.linear._kalman import Dynamics, States
 from kullback.models.linear._observed_rows import Outputs, independent_outputs
+from kullback.models.linear._parameters import PARAMETERS, check_parameters
 from kullback.models.linear._statistics import Regression
-from kullback.numerics import Numeric
+from kullback.numerics import Numeric, as_parameter
 
 
 class LinearSystem(ClosedFormModel):
     """The parameters of a system, and the parts that are made of them."""
 
-    transition: eqx.AbstractVar[Float[Numeric, "q q"]]
-    observation: eqx.AbstractVar[Float[Numeric, "n q"]]
-    transition_noise: eqx.AbstractVar[Float[Numeric, "q q"]]
-    observation_noise: eqx.AbstractVar[Float[Numeric, "n n"]]
-    initial_mean: eqx.AbstractVar[Float[Numeric, " q"]]
-    initial_covariance: eqx.AbstractVar[Float[Numeric, "q q"]]
-    input_transition: eqx.AbstractVar[Float[Numeric, "q m"] | None]
-    input_observation: eqx.AbstractVar[Float[Numeric, "n m"] | None]
-    offset: eqx.AbstractVar[Float[Numeric, " n"] | None]
-    fixed: eqx.AbstractVar[tuple[str, ...]]
+    transition: Float[Numeric, "q q"]
+    observation: Float[Numeric, "n q"]
+    transition_noise: Float[Numeric, "q q"]
+    observation_noise: Float[Numeric, "n n"]
+    initial_mean: Float[Numeric, " q"]
+    initial_covariance: Float[Numeric, "q q"]
+    input_transition: Float[Numeric, "q m"] | None
+    input_observation: Float[Numeric, "n m"] | None
+    offset: Float[Numeric, " n"] | None
+    fixed: tuple[str, ...] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        transition: Any,
+        observation: Any,
+        transition_noise: Any,
+        observation_noise: Any,
+        initial_mean: Any,
+        initial_covariance: Any,
+        input_transition: Any = None,
+        input_observation: Any = None,
+        offset: Any = None,
+        fixed: tuple[str, ...] = (),
+    ):
+        values = (transition, observation, transition_noise, observation_noise, initial_mean, initial_covariance)
+        named = zip(PARAMETERS, (*values, input_transition, input_observation, offset), strict=True)
+        arrays = {name: as_parameter(value) for name, value in named if value is not None}
+        check_parameters(arrays)
+        for name in PARAMETERS:
+            setattr(self, name, arrays.get(name))
+        self.fixed = tuple(fixed)
+        unknown = [name for name in self.fixed if name not in PARAMETERS]
+        if unknown:
+            raise ValueError(f"fixed has {unknown[0]!r}: it must name parameters, of {', '.join(PARAMETERS)}.")
 
     @property
     def batch_shape(self) -> tuple[int, ...]:

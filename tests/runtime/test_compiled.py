@@ -9,17 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from kullback.runtime import _kept, _quick, computing, jit, quick_jit
+from kullback.runtime import _compiled, _quick, computing, jit, quick_jit
 
 
 @pytest.fixture
 def kept(monkeypatch):
     """A count of its own, and few that may be kept."""
-    count = _kept._Kept()
-    monkeypatch.setattr(_kept, "kept", count)
-    monkeypatch.setattr(_quick, "kept", count)
-    monkeypatch.setattr("kullback.runtime._computing.kept", count)
-    monkeypatch.setattr(_kept, "MOST", 4)
+    count = _compiled.CompiledFunctions()
+    monkeypatch.setattr(_compiled, "compiled_functions", count)
+    monkeypatch.setattr(_quick, "compiled_functions", count)
+    monkeypatch.setattr("kullback.runtime._computing.compiled_functions", count)
+    monkeypatch.setattr(_compiled, "MOST", 4)
     return count
 
 
@@ -53,7 +53,7 @@ def test_a_function_of_one_shape_stays_when_another_meets_many(kept):
 
 
 def test_after_many_shapes_everything_is_dropped(kept, monkeypatch):
-    monkeypatch.setattr(_kept, "MOST_TRACES", 10)
+    monkeypatch.setattr(_compiled, "MOST_TRACES", 10)
     cleared = []
     monkeypatch.setattr(jax, "clear_caches", lambda: cleared.append(len(kept)))
     function = jit(lambda x: x + 1)
@@ -91,7 +91,7 @@ def test_inside_a_function_that_is_traced_the_outer_one_decides():
     ],
 )
 def test_an_option_that_xla_does_not_know_is_left_out(monkeypatch, options, left):
-    monkeypatch.setattr(_quick, "_OPTIONS", options)
+    monkeypatch.setattr(_quick, "FAST_COMPILE", options)
     _quick._known.cache_clear()
     try:
         assert _quick._known() == left
@@ -101,7 +101,7 @@ def test_an_option_that_xla_does_not_know_is_left_out(monkeypatch, options, left
 
 
 def test_xla_knows_all_options_of_today():
-    assert _quick._known() == _quick._OPTIONS
+    assert _quick._known() == _quick.FAST_COMPILE
 
 
 MANY = """

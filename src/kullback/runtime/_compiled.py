@@ -18,7 +18,7 @@ MOST = 128
 MOST_TRACES = 512
 
 
-class _Kept:
+class CompiledFunctions:
     """How many shapes each of our functions was compiled for since it was last cleared."""
 
     def __init__(self) -> None:
@@ -42,13 +42,13 @@ class _Kept:
         if self._total <= MOST or not jax.core.trace_ctx.is_top_level():
             return
         everything = self._traces > MOST_TRACES
-        for function in self._taken(0 if everything else MOST // 2):
+        for function in self._remove(0 if everything else MOST // 2):
             function.clear_cache()
         if everything:
             jax.clear_caches()
-        _give_back()
+        _release_memory()
 
-    def _taken(self, few: int) -> list[Any]:
+    def _remove(self, few: int) -> list[Any]:
         """Stop counting, and return, the functions with the most shapes, so that few are left."""
         taken = []
         with self._lock:
@@ -62,7 +62,7 @@ class _Kept:
         return taken
 
 
-kept = _Kept()
+compiled_functions = CompiledFunctions()
 
 
 @functools.cache
@@ -76,7 +76,7 @@ def _allocator() -> Any:
     return library
 
 
-def _give_back() -> None:
+def _release_memory() -> None:
     """Hand memory that is free back to the system: glibc keeps it, in pieces that fit nothing that comes later."""
     if _allocator() is not None:
         _allocator().malloc_trim(0)
@@ -87,7 +87,7 @@ def jit(function: Function, **options: Any) -> Function:
 
     @functools.wraps(function)
     def traced(*args: Any, **kwargs: Any) -> Any:
-        kept.add(compiled)  # Python comes by here once for every shape
+        compiled_functions.add(compiled)  # Python comes by here once for every shape
         return function(*args, **kwargs)
 
     compiled = jax.jit(traced, **options)
