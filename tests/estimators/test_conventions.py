@@ -5,17 +5,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kullback
 from contracts.estimators import each_estimator
+from kullback.estimators import REGISTRY, estimator_class
 
+#: Those of independent rows; that of scikit-learn's own has its checks beside it.
 ESTIMATORS = [
-    kullback.Mixture(),
-    kullback.BernoulliMixture(),
-    kullback.PoissonMixture(),
-    kullback.CategoricalMixture(),
-    kullback.ProbabilisticPCA(),
-    kullback.FactorAnalysis(),
-    kullback.CompoundDirichlet(),
+    estimator_class(name)()
+    for name, entry in REGISTRY.items()
+    if entry.capabilities.data == "rows" and name != "GaussianMixture"
 ]
-
 
 COUNTS = (kullback.PoissonMixture, kullback.CategoricalMixture, kullback.CompoundDirichlet)
 
