@@ -38,7 +38,7 @@ UNDONE: dict[str, list[tuple[str, str, str]]] = {
     ],
     "zstd is read": [("sources/_compressed.py", 'SUFFIXES = (".gz", ".zst")', 'SUFFIXES = (".gz",)')],
     "named pipes are streams": [
-        ("sources/_stream.py", "    return not (stat.S_ISREG(mode)", "    return False and (stat.S_ISREG(mode)")
+        ("sources/_files.py", "    return not (stat.S_ISREG(mode)", "    return False and (stat.S_ISREG(mode)")
     ],
     "categories are limited": [("estimators/_columns.py", "    if largest >= most:", "    if False:")],
     "points are ranked by sorting": [

@@ -7,8 +7,7 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
+from kullback.cli._messages import as_json_value
 from kullback.cli._model_file import Columns, read_model, write_model
 from kullback.cli._progress import Progress, read_progress
 from kullback.storage import lock_file, quote, remove_leftovers
@@ -115,7 +114,7 @@ def _is(file: Any, path: Path) -> bool:
 def _check_parameters(estimator: Any, command: dict[str, Any]) -> None:
     """Raise unless the parameters are those of the command; what it leaves to the data, the data has decided."""
     for name, value in estimator.get_params(deep=False).items():
-        found, wanted = value.tolist() if isinstance(value, np.ndarray) else value, command.get(name)
+        found, wanted = as_json_value(value), command.get(name)
         if name != "verbose" and wanted not in (None, "auto") and not _same(found, wanted):  # a terminal decides that
             raise ValueError(f"its model has {name} = {quote(found)}, and its command {quote(wanted)}")
 

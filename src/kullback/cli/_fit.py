@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from kullback.cli._arguments import BatchRows, Columns, Data, Format, Header, Json, MaxBad, Quiet, Save, SkipBad
@@ -14,8 +13,7 @@ from kullback.cli._batch_fit import fit_batch
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._column_roles import Roles
 from kullback.cli._input import Input
-from kullback.cli._json import write_json
-from kullback.cli._messages import print_answer, print_message, print_warnings
+from kullback.cli._messages import as_json_value, print_answer, print_message, print_warnings, write_json
 from kullback.cli._model_file import write_model
 from kullback.cli._online_fit import Outcome, fit_online
 from kullback.cli._progress import Progress
@@ -89,8 +87,7 @@ def fit(
     sequence = parse_labels(sequence_column, "sequence-column", header) or [None]
     roles = Roles(sequence[0], tuple(parse_labels(input_columns, "input-columns", header) or ()))
     rows = Input(data, estimator.random_state or 0, roles, parse_labels(columns, "columns", header), **read)
-    _check(estimator, method, passes, shuffle, checkpoint, resume, rows.piped, scheduler)
-    _check_roles(type(estimator).__name__, roles, scheduler, method)
+    _check(estimator, rows, method, passes, shuffle, checkpoint, resume, scheduler is not None)
     for goal in (save, *([] if checkpoint is None else [checkpoint])):
         check_writable(goal)
     check_parameters(estimator)
@@ -100,7 +97,7 @@ def fit(
         kept, before = None, Progress()
         if checkpoint is not None:
             command = {"kind": type(estimator).__name__, **rows.settings, "passes": passes, "method": str(method)}
-            command |= {name: _plain(value) for name, value in estimator.get_params().items()}
+            command |= {name: as_json_value(value) for name, value in estimator.get_params().items()}
             kept = stack.enter_context(Checkpoint(checkpoint, command, 0 if rows.piped else checkpoint_every))
             found, rows.columns, before = kept.begin(resume)
             estimator = estimator if found is None else found
@@ -128,43 +125,32 @@ def fit(
 
 
 def _check(
-    estimator: Any,
-    method: Method,
-    passes: int,
-    shuffle: int,
-    checkpoint: Any,
-    resume: bool,
-    piped: bool,
-    scheduler: str | None,
+    estimator: Any, rows: Input, method: Method, passes: int, shuffle: int, kept: Any, resume: bool, cluster: bool
 ) -> None:
-    """Raise if what was asked for does not go together."""
-    kind = type(estimator).__name__
+    """Raise if what was asked for does not go together, or the estimator has no use for it."""
+    kind, roles, piped = type(estimator).__name__, rows.roles, rows.piped
+    capabilities = REGISTRY[kind].capabilities
     if method is Method.em and (passes > 1 or shuffle):
         given = "passes" if passes > 1 else "shuffle"
         raise ValueError(f"--{given} is for --method online: batch EM reads everything first, and ends by itself.")
-    if method is Method.em and checkpoint and estimator.get_params().get("n_init", 1) > 1:
+    if method is Method.em and kept and estimator.get_params().get("n_init", 1) > 1:
         raise ValueError(f"--n-init is {estimator.n_init}: a checkpoint of --method em is of one start.")
-    if shuffle and REGISTRY[kind].capabilities.data == "sequences":
+    if shuffle and capabilities.data == "sequences":
         raise ValueError(f"--shuffle is not for {kind}: the rows of a series follow each other.")
-    if resume and checkpoint is None:
+    if resume and kept is None:
         raise ValueError("--resume needs --checkpoint FILE: the file to go on from.")
     if piped and passes > 1:
         raise ValueError(f"--passes is {passes}: a stream can be gone through once.")
-    if scheduler is not None and (piped or shuffle):
+    if cluster and (piped or shuffle):
         given = "a stream" if piped else "--shuffle"
         raise ValueError(f"--scheduler does not go with {given}: workers read files, each its own batches, in order.")
-    if scheduler is not None and checkpoint and method is Method.online:
+    if cluster and kept and method is Method.online:
         raise ValueError("--checkpoint with --scheduler is for --method em: online each worker is at another place.")
-
-
-def _check_roles(kind: str, roles: Roles, scheduler: str | None, method: Method) -> None:
-    """Raise if an estimator has no use for a column."""
-    capabilities = REGISTRY[kind].capabilities
     if roles.sequence is not None and capabilities.data != "sequences":
         raise ValueError(f"--sequence-column is not for {kind}: its rows do not follow each other.")
     if roles.inputs and not capabilities.takes_inputs:
         raise ValueError(f"--input-columns is not for {kind}: it has no inputs.")
-    if scheduler is not None and (roles.inputs or (roles and method is Method.online)):
+    if cluster and (roles.inputs or (roles and method is Method.online)):
         given = "--input-columns" if roles.inputs else "--sequence-column and --method online"
         raise ValueError(f"--scheduler does not go with {given}: fit here, or from Python with kullback.distributed.")
 
@@ -179,11 +165,6 @@ def parse_labels(text: str | None, option: str, header: bool) -> list[Any] | Non
     if not all(part.isdigit() for part in parts):
         raise ValueError(f"--{option} is {text!r}: without a header it must be places, counted from 0.")
     return [int(part) for part in parts]
-
-
-def _plain(value: Any) -> Any:
-    """Return a parameter as JSON can hold it."""
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _print_result(estimator: Any, outcome: Outcome, save: Path, seconds: float, as_json: bool) -> None:

@@ -117,13 +117,12 @@ class Input:
     def _labels(self, source: Any, width: int) -> list[Any]:
         return source.names or self._chosen or list(range(width))
 
-    def rows(self, source: Any) -> int | None:
-        """Return how many rows one pass has: what the source knows, or what the bytes that were read make likely."""
-        if source.rows is not None or self.piped or not Path(self._data).is_file():
-            return source.rows
+    def expected_rows(self, source: Any, passes: int) -> int | None:
+        """Return how many rows all passes have: what the source knows, or what the bytes that were read make likely."""
+        if source is None or source.rows is not None or self.piped or not Path(self._data).is_file():
+            return None if source is None or source.rows is None else source.rows * passes
         position = source.position
-        byte = position.get("byte", 0)
-        if not byte or self._data.lower().endswith((".gz", ".zst")):
+        byte, before = position.get("byte", 0), position.get("row", 0) - position.get("skip", 0)  # rows before the byte
+        if not byte or not before or self._data.lower().endswith((".gz", ".zst")):
             return None
-        before = position["row"] - position.get("skip", 0)  # rows before the byte
-        return round(before * Path(self._data).stat().st_size / byte) if before else None
+        return round(before * Path(self._data).stat().st_size / byte) * passes

@@ -17,15 +17,16 @@ def inspect(model: Model, as_json: Json = False) -> None:
     """
     from safetensors import safe_open
 
-    from kullback.cli._json import write_json
-    from kullback.cli._messages import print_answer
+    from kullback.cli._messages import as_json_value, print_answer, write_json
     from kullback.cli._saved_model import SavedModel
 
     saved = SavedModel.load(model)
     estimator = saved.estimator
     with safe_open(model, framework="numpy") as file:
         version = json.loads(file.metadata()["header"]).get("version")
-    attributes = {name: _plain(value) for name, value in vars(estimator).items() if name[0] != "_" and name[-1] == "_"}
+    attributes = {
+        name: as_json_value(value) for name, value in vars(estimator).items() if name[0] != "_" and name[-1] == "_"
+    }
     facts: dict[str, Any] = {
         "kind": saved.kind,
         "version": version,
@@ -34,7 +35,7 @@ def inspect(model: Model, as_json: Json = False) -> None:
         "columns": saved.names,
         "words": saved.codes,
         "checkpoint": saved.checkpoint,
-        "parameters": {name: _plain(value) for name, value in estimator.get_params(deep=False).items()},
+        "parameters": {name: as_json_value(value) for name, value in estimator.get_params(deep=False).items()},
         "attributes": attributes,
     }
     if as_json:
@@ -54,12 +55,6 @@ def inspect(model: Model, as_json: Json = False) -> None:
     print_answer("attributes")
     for name, value in attributes.items():
         _line(f"  {name}", _summarize(value))
-
-
-def _plain(value: Any) -> Any:
-    import numpy as np
-
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
 def _cut(entries: list[Any]) -> str:

@@ -1,13 +1,15 @@
-"""Sentences on standard error."""
+"""Sentences on standard error, and answers as text or as JSON that every reader takes."""
 
+import json
 import logging
+import math
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kullback.storage import printable, sentence
+from kullback.storage import printable, printable_json, sentence
 
 #: Characters of a sentence: what the library says in 300, and names of files and columns.
 _MOST = 1000
@@ -21,6 +23,35 @@ def print_message(text: str) -> None:
 def print_answer(text: str) -> None:
     """Write one line on standard output."""
     print(printable(text), flush=True)
+
+
+def json_line(value: Any) -> str:
+    r"""Return a value as JSON on one line, null for what is no finite number, without characters that a terminal obeys.
+
+    >>> json_line({"a": float("-inf"), "b": [1.5, "\x9b"]})
+    '{"a": null, "b": [1.5, "\\u009b"]}'
+    """
+    return printable_json(json.dumps(_finite(value), ensure_ascii=False))
+
+
+def write_json(value: dict[str, Any]) -> None:
+    """Write one object as a line on standard output."""
+    print(json_line(value), flush=True)
+
+
+def as_json_value(value: Any) -> Any:
+    """Return an array or a number of NumPy as JSON can hold it; all else as it is."""
+    import numpy as np
+
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class _Notes(logging.Handler):

@@ -37,7 +37,7 @@ def fit_online(
             if kept is not None and kept.due and estimator.has_started:
                 kept.write(estimator, data.columns, here)
             score = estimator.lower_bound_ if estimator.has_started else -np.inf
-            line.step(here.rows, score, functools.partial(_expected_rows, data, source, passes))
+            line.step(here.rows, score, functools.partial(data.expected_rows, source, passes))
         line.end()
         if kept is not None and estimator.has_started:
             kept.write(estimator, data.columns, here)
@@ -101,11 +101,6 @@ def _open(estimator: Any, data: Input, epoch: int, stop: Stop) -> Any:
             pass
     set_category_counts(estimator, values, source.codes)
     return None if stop.requested else stop.wait_for(functools.partial(data.open, epoch, source.codes))
-
-
-def _expected_rows(data: Input, source: Any, passes: int) -> int | None:
-    rows = None if source is None else data.rows(source)
-    return None if rows is None else rows * passes
 
 
 def _learn(estimator: Any, chunk: Chunk, series: bool, last: float | None) -> None:

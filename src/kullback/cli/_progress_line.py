@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from kullback.cli._json import write_json
+from kullback.cli._messages import write_json
 
 #: Seconds between lines.
 _TERMINAL, _PIPE = 0.2, 5.0

@@ -1,5 +1,6 @@
 """The log-likelihood of each row, and where a row is too unlikely."""
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,19 +22,12 @@ class RowScores(NamedTuple):
 
 def row_scorer(saved: SavedModel) -> Callable[[Chunk], RowScores]:
     """Return what scores the rows of one chunk after the other."""
-    return SeriesScorer(saved) if saved.has_time else TableScorer(saved)
+    return SeriesScorer(saved) if saved.has_time else functools.partial(_score_table, saved)
 
 
-class TableScorer:
-    """Scores of independent rows."""
-
-    def __init__(self, saved: SavedModel):
-        self._estimator, self._predicts = saved.estimator, saved.capabilities.predicts
-
-    def __call__(self, chunk: Chunk) -> RowScores:
-        """Score some rows."""
-        component = self._estimator.predict(chunk.X) if self._predicts else None
-        return RowScores(self._estimator.score_samples(chunk.X), component)
+def _score_table(saved: SavedModel, chunk: Chunk) -> RowScores:
+    component = saved.estimator.predict(chunk.X) if saved.capabilities.predicts else None
+    return RowScores(saved.estimator.score_samples(chunk.X), component)
 
 
 class SeriesScorer:

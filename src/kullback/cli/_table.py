@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
-from kullback.cli._json import json_line
+from kullback.cli._messages import json_line
 from kullback.storage import atomic_file, check_writable, name_in_errors, printable
 
 _SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")

@@ -21,11 +21,10 @@ class Entry(NamedTuple):
     """A line of the registry: the module of a class in this room, and what the class can do."""
 
     module: str
-    capabilities: Capabilities
+    capabilities: Capabilities = Capabilities()
 
 
 _MIXTURE = Capabilities(predicts=True)
-_FACTORS = Capabilities()
 _HIDDEN_MARKOV = Capabilities("sequences", predicts=True, decodes=True, forecasts=True)
 _LINEAR_SYSTEM = Capabilities("sequences", smooths=True, forecasts=True, takes_inputs=True)
 
@@ -35,8 +34,8 @@ REGISTRY: dict[str, Entry] = {
     "BernoulliMixture": Entry("_discrete_mixtures", _MIXTURE),
     "CategoricalHMM": Entry("hidden_markov._categorical", _HIDDEN_MARKOV),
     "CategoricalMixture": Entry("_discrete_mixtures", _MIXTURE),
-    "CompoundDirichlet": Entry("_compound_dirichlet", Capabilities()),
-    "FactorAnalysis": Entry("_factor_estimators", _FACTORS),
+    "CompoundDirichlet": Entry("_compound_dirichlet"),
+    "FactorAnalysis": Entry("_factor_estimators"),
     "GaussianHMM": Entry("hidden_markov._gaussian", _HIDDEN_MARKOV),
     "GaussianMixture": Entry("_gaussian_mixture", _MIXTURE),
     "LinearDynamicalSystem": Entry("_linear_dynamical_system", _LINEAR_SYSTEM),
@@ -44,7 +43,7 @@ REGISTRY: dict[str, Entry] = {
     "MultinomialHMM": Entry("hidden_markov._multinomial", _HIDDEN_MARKOV),
     "PoissonHMM": Entry("hidden_markov._poisson", _HIDDEN_MARKOV),
     "PoissonMixture": Entry("_discrete_mixtures", _MIXTURE),
-    "ProbabilisticPCA": Entry("_factor_estimators", _FACTORS),
+    "ProbabilisticPCA": Entry("_factor_estimators"),
 }
 
 

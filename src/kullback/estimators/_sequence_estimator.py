@@ -4,7 +4,7 @@ import abc
 import functools
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import jax
 import numpy as np
@@ -12,17 +12,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kullback.core import Extent
+from kullback.core import Batch, Extent
 from kullback.estimators._fit_data import SequenceData, provider_of
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_nothing
 from kullback.estimators._preparation import TABLES, prepare_sequences
 from kullback.estimators._progress import Progress
-from kullback.estimators._row_scores import RowScores, score_rows
 from kullback.estimators._sequences import Sequences
 from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE_OF_STATE, check_scale
 from kullback.estimators._stream import check_stream
-from kullback.learning import AT_ONCE, EM, OnlineEM, Rule, step
+from kullback.learning import AT_ONCE, EM, OnlineEM, Rule, adaptive_jit, step
 from kullback.runtime import as_numpy, computing, in_float64
 
 #: The longest series that a combination looks at: usages have settled long before.
@@ -30,6 +29,17 @@ _HORIZON = 4096
 #: Rows that a step towards a series needs. A state that was not expected has next to no inertia, and would jump to the
 #: one row that has come; over some rows each state is expected about as often as it comes.
 _ENOUGH = 50
+
+
+class RowScores(NamedTuple):
+    """log p(v_t | v_1 … v_t−1) of each row in nats, its hidden state given v_1 … v_t, and what the next rows need.
+
+    Hidden states are probabilities of shape (rows, states), or means and covariances.
+    """
+
+    log_likelihood: np.ndarray
+    states: Any
+    carry: Any
 
 
 class SequenceEstimator(ModelEstimator):
@@ -246,7 +256,7 @@ class SequenceEstimator(ModelEstimator):
         if carry is not None:
             data.starts[0] = False
         with computing():
-            values, states, carry = jax.tree.map(np.array, score_rows(model, data.batch(model), carry))
+            values, states, carry = jax.tree.map(np.array, _score_rows(model, data.batch(model), carry))
         return RowScores(values[: len(data)], jax.tree.map(lambda leaf: leaf[: len(data)], states), carry)
 
     @computing()
@@ -315,3 +325,8 @@ class SequenceEstimator(ModelEstimator):
         sequences = 1.0 if record.n_sequences_seen is None else max(record.n_sequences_seen, 1.0)
         length = int(np.clip(round((record.n_points_seen or 0.0) / sequences), 2, _HORIZON))
         return Extent.of_lengths(length, 1 / length)
+
+
+@adaptive_jit
+def _score_rows(model: Any, batch: Batch, carry: Any) -> Any:
+    return model.log_likelihood(batch, carry), *model.filter(batch, carry)

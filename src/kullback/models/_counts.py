@@ -2,6 +2,7 @@
 
 from typing import Any, Self
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np

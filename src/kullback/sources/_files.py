@@ -1,12 +1,14 @@
-"""Paths, globs and directories: which files they are."""
+"""Paths, globs and directories: which files they are, and which are streams that cannot be read again."""
 
 import glob
+import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from kullback.sources._formats import FORMATS, suffixes_of
-from kullback.sources._stream import is_stream
 
 #: What comes after the name of an NPZ file: the name of an array in it.
 _MEMBER = re.compile(r"(?P<path>.*\.npz):(?P<member>[^:/\\\\]+)", re.IGNORECASE)
@@ -49,3 +51,16 @@ def _expand(path: str, format: str | None) -> list[Path]:
 def _is_data(file: Path, format: str | None) -> bool:
     hidden = any(part.startswith((".", "_")) for part in file.parts)  # as Spark and others leave them behind
     return not hidden and file.name.lower().endswith(tuple(suffixes_of(format)))
+
+
+def is_stream(data: Any) -> bool:
+    """Return whether data is "-" or the path of something that can be read once, such as a named pipe."""
+    if not isinstance(data, str | Path):
+        return False
+    if str(data) == "-":
+        return True
+    try:
+        mode = os.stat(data).st_mode
+    except (OSError, ValueError):  # there is nothing, or nothing can have this name
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))

@@ -10,10 +10,9 @@ import numpy as np
 
 from kullback.sources._columns import Columns
 from kullback.sources._dask import dask_parts
-from kullback.sources._files import list_files
+from kullback.sources._files import is_stream, list_files
 from kullback.sources._formats import data_file, file_part, stream_format, stream_part
 from kullback.sources._source import Source
-from kullback.sources._stream import is_stream
 from kullback.sources._supply import FileSet, Pipe, Supply, TableIterable
 from kullback.sources._typed import table_part
 
