@@ -16,7 +16,7 @@ import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
 import kullback.distributed._sequences as dask_sequences  # noqa: E402
-from kullback.estimators import _drawn  # noqa: E402
+from kullback.estimators.data import _start_rows  # noqa: E402
 
 RNG = np.random.default_rng(0)
 LENGTHS = [40, 25, 60, 5, 70, 50]
@@ -74,7 +74,7 @@ def test_where_parameters_are_set_no_row_leaves_its_block(monkeypatch):
 
 
 def test_of_many_sequences_some_come_for_the_start(monkeypatch):
-    monkeypatch.setattr(_drawn, "MOST_ROWS", 100)
+    monkeypatch.setattr(_start_rows, "MOST_ROWS", 100)
     fetched = []
     picked = dask_sequences._select_steps
     monkeypatch.setattr(dask_sequences, "_select_steps", lambda p, *rest: (fetched.append(len(p)), picked(p, *rest))[1])
@@ -84,7 +84,7 @@ def test_of_many_sequences_some_come_for_the_start(monkeypatch):
         assert 30 <= sum(fetched) <= 100
         assert found.emissionprob_.shape == (2, 3)  # the symbol that is met once is known all the same
         fetched.clear()
-        monkeypatch.setattr(_drawn, "MOST_ROWS", 4)
+        monkeypatch.setattr(_start_rows, "MOST_ROWS", 4)
         kullback.CategoricalHMM(2, n_iter=1, random_state=0).fit(X, LENGTHS)
         assert 1 <= sum(fetched) <= 4  # a piece of one
 

@@ -8,7 +8,7 @@ from tests.distributed.test_sequences import CASES as SERIES_CASES
 from tests.distributed.test_sequences import INPUTS, LENGTHS, SERIES
 
 import kullback
-from kullback.estimators import _drawn
+from kullback.estimators.data import _start_rows
 from tiers import slow
 
 pytest.importorskip("dask.dataframe")
@@ -23,8 +23,8 @@ QUICK = ("spherical, two starts", "symbols")
 @pytest.fixture
 def few(monkeypatch):
     """Let a start see few rows."""
-    monkeypatch.setattr(_drawn, "MOST_ROWS", 100)
-    monkeypatch.setattr(_drawn, "PIECE", 16)
+    monkeypatch.setattr(_start_rows, "MOST_ROWS", 100)
+    monkeypatch.setattr(_start_rows, "PIECE", 16)
 
 
 def short(estimator):
@@ -76,8 +76,8 @@ def test_inputs_and_weights_of_long_sequences(few):
 
 
 def test_rows_are_drawn_in_order_and_without_repetition():
-    found = _drawn.drawn_rows(200_000)
-    assert len(found) == _drawn.MOST_ROWS
+    found = _start_rows.sample_rows(200_000)
+    assert len(found) == _start_rows.MOST_ROWS
     assert (np.diff(found) > 0).all()
     assert 0 <= found[0] < 100
     assert 199_900 < found[-1] < 200_000
@@ -86,9 +86,9 @@ def test_rows_are_drawn_in_order_and_without_repetition():
 
 def test_pieces_come_from_all_over_a_long_sequence_and_from_short_ones():
     lengths = np.array([10, 300_000, 40, 5])
-    pieces = _drawn.drawn_pieces(lengths, np.array([1.0, 1.0, 1.0, 0.0]))
+    pieces = _start_rows.sample_pieces(lengths, np.array([1.0, 1.0, 1.0, 0.0]))
     rows = pieces.rows
-    assert 0.9 * _drawn.MOST_ROWS < len(rows) <= _drawn.MOST_ROWS
+    assert 0.9 * _start_rows.MOST_ROWS < len(rows) <= _start_rows.MOST_ROWS
     assert (np.diff(rows) > 0).all()
     assert rows[-1] < 300_050
     assert (np.histogram(rows, bins=10, range=(0, 300_050))[0] > 1000).all()
@@ -112,7 +112,7 @@ def test_a_table_that_is_not_short_by_itself():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_what_no_drawn_row_has_is_not_impossible(few, kind):
     X = np.arange(900.0).reshape(-1, 1) % 2
-    places = _drawn.drawn_rows(900), _drawn.drawn_pieces(np.array([450, 450]), np.ones(2)).rows
+    places = _start_rows.sample_rows(900), _start_rows.sample_pieces(np.array([450, 450]), np.ones(2)).rows
     X[np.setdiff1d(np.arange(900), np.concatenate(places))[[3, 200]]] = 2
     estimator = short(kind(2, random_state=0))
     lengths = [[450, 450]] if kind is kullback.CategoricalHMM else []

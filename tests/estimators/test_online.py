@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from kullback.estimators._online import moved
-from kullback.estimators._rows import Rows
+from kullback.estimators.data._rows import Rows
 from kullback.families import Batch, DiagonalGaussian, Gaussian, Poisson, SphericalGaussian
 from kullback.learning import online_em_step
 from kullback.models import Mixture

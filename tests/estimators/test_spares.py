@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import kullback
-from kullback.estimators import _spares
+from kullback.estimators.mixtures import _spares
 from kullback.runtime._compiled import compiled_functions
 from tiers import slow
 

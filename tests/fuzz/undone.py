@@ -40,7 +40,7 @@ UNDONE: dict[str, list[tuple[str, str, str]]] = {
     "named pipes are streams": [
         ("sources/_files.py", "    return not (stat.S_ISREG(mode)", "    return False and (stat.S_ISREG(mode)")
     ],
-    "categories are limited": [("estimators/_columns.py", "    if largest >= most:", "    if False:")],
+    "categories are limited": [("estimators/data/_columns.py", "    if largest >= most:", "    if False:")],
     "points are ranked by sorting": [
         (
             "search/methods/_ranking.py",

@@ -12,7 +12,7 @@ from kullback.core import Batch, Standardization
 from kullback.distributed._parts import parts_of, rows_that_count, select_rows
 from kullback.distributed._survey import Survey, merge_surveys, survey_block
 from kullback.distributed._tree import broadcast, tree_reduce
-from kullback.estimators import Learning, Preparation, Rows, drawn_rows
+from kullback.estimators import Learning, Preparation, Rows, sample_rows
 from kullback.families import Gaussian
 from kullback.learning import AT_ONCE, EM, Clock, Learner, gather_in_turn, merge
 from kullback.runtime import as_numpy, in_float64
@@ -103,7 +103,7 @@ class DaskRows:
         """Let the estimator learn its columns from rows to start from: names, categories. Return them."""
         counts = np.array(self._survey.rows)
         total, ends = int(counts.sum()), np.cumsum(counts)
-        places = drawn_rows(total)
+        places = sample_rows(total)
         pick = dask.delayed(_select_rows_that_count, pure=False)
         parts = np.split(*_at_ends(np.arange(total) if places is None else places, ends))
         tasks = [

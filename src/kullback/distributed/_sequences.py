@@ -10,7 +10,7 @@ from kullback.core import Batch
 from kullback.distributed._parts import Part, parts_of, select_rows
 from kullback.distributed._rows import BlockMessage, Task, below_each_other, merge_messages_of_blocks
 from kullback.distributed._tree import broadcast, tree_reduce
-from kullback.estimators import Learning, Pieces, Sequences, check_lengths, drawn_pieces, is_long
+from kullback.estimators import Learning, Pieces, Sequences, check_lengths, is_long, sample_pieces
 from kullback.learning import Clock, Learner
 
 
@@ -95,7 +95,7 @@ class DaskSequences:
 
     def _fetch(self) -> Sequences:
         """Return the sequences that a start is made from."""
-        pieces = drawn_pieces(self._all, self._weight)
+        pieces = sample_pieces(self._all, self._weight)
         if pieces is None:
             pieces = Pieces(np.cumsum(self._all) - self._all, self._all, np.arange(len(self._all)))
         chosen, pick = [], dask.delayed(_select_steps, pure=False)

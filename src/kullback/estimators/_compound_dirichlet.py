@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kullback import models
-from kullback.estimators._columns import check_entries
 from kullback.estimators._estimator import Estimator
-from kullback.estimators._fit_data import RowData
 from kullback.estimators._model_estimator import check_kind
 from kullback.estimators.constraints import Interval
+from kullback.estimators.data._columns import check_entries
+from kullback.estimators.data._fit_data import RowData
 
 
 class CompoundDirichlet(Estimator):

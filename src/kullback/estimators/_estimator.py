@@ -10,15 +10,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from kullback.core import Batch
-from kullback.estimators._fit_data import RowData, provider_of
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._online import moved
-from kullback.estimators._rows import Rows
 from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE
-from kullback.estimators._spares import NO_SPARES, Spares
-from kullback.estimators._support import with_support
 from kullback.estimators._table_estimator import TableEstimator
+from kullback.estimators.data._fit_data import RowData, provider_of
+from kullback.estimators.data._rows import Rows
+from kullback.estimators.mixtures._spares import NO_SPARES, Spares
+from kullback.estimators.mixtures._support import with_support
 from kullback.learning import EM, GainBelow, adaptive_jit
 
 UNCONVERGED = (  # scikit-learn's words

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from kullback import models
 from kullback.core import Batch
 from kullback.estimators._estimator import Estimator
-from kullback.estimators._fit_data import RowData
 from kullback.estimators._model_estimator import check_kind
 from kullback.estimators.constraints import Interval
+from kullback.estimators.data._fit_data import RowData
 from kullback.learning import adaptive_jit
 from kullback.runtime import computing, in_float64
 

@@ -15,12 +15,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kullback.core import Batch, Model
-from kullback.estimators._fit_data import provider_of
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._progress import Progress
-from kullback.estimators._rows import Rows
 from kullback.estimators._table_estimator import TableEstimator
 from kullback.estimators.constraints import Interval, StrOptions
+from kullback.estimators.data._fit_data import provider_of
+from kullback.estimators.data._rows import Rows
 from kullback.learning import (
     LIMIT,
     NO_GAIN,

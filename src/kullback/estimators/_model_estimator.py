@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from kullback.core import Extent
 from kullback.estimators._file import load_with_command, save
 from kullback.estimators._fit_callback import FitCallback, NoCallback
-from kullback.estimators._fit_data import FitData, Learning
 from kullback.estimators._fit_record import FitRecord
-from kullback.estimators._preparation import Columns, Preparation
 from kullback.estimators._progress import Progress
 from kullback.estimators._sound import Collapse, check_sound
-from kullback.estimators._spares import NO_SPARES, Spares
 from kullback.estimators.constraints import validate_parameter_constraints
+from kullback.estimators.data._fit_data import FitData, Learning
+from kullback.estimators.data._preparation import Columns, Preparation
+from kullback.estimators.mixtures._spares import NO_SPARES, Spares
 from kullback.learning import CONVERGED, EM, LIMIT, Place, Rule, StepInfo, begin, decaying_rate, fit
 from kullback.runtime import as_numpy, computing, users_settings
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from kullback.core import Batch
-from kullback.estimators._rows import CHUNK, Rows, padded
+from kullback.estimators.data._rows import CHUNK, Rows, padded
 from kullback.learning import AT_ONCE, OnlineEM, StepInfo, gather_in_turn, move, step_once
 from kullback.runtime import as_numpy, jit
 

@@ -31,18 +31,18 @@ _LINEAR_SYSTEM = Capabilities("sequences", smooths=True, forecasts=True, takes_i
 #: Every estimator that a file can hold and the command can fit, by the name of its class.
 REGISTRY: dict[str, Entry] = {
     "HMM": Entry("hidden_markov._family", _HIDDEN_MARKOV),
-    "BernoulliMixture": Entry("_discrete_mixtures", _MIXTURE),
+    "BernoulliMixture": Entry("mixtures._discrete_mixtures", _MIXTURE),
     "CategoricalHMM": Entry("hidden_markov._categorical", _HIDDEN_MARKOV),
-    "CategoricalMixture": Entry("_discrete_mixtures", _MIXTURE),
+    "CategoricalMixture": Entry("mixtures._discrete_mixtures", _MIXTURE),
     "CompoundDirichlet": Entry("_compound_dirichlet"),
     "FactorAnalysis": Entry("_factor_estimators"),
     "GaussianHMM": Entry("hidden_markov._gaussian", _HIDDEN_MARKOV),
-    "GaussianMixture": Entry("_gaussian_mixture", _MIXTURE),
-    "LinearDynamicalSystem": Entry("_linear_dynamical_system", _LINEAR_SYSTEM),
-    "Mixture": Entry("_family_mixture", _MIXTURE),
+    "GaussianMixture": Entry("mixtures._gaussian_mixture", _MIXTURE),
+    "LinearDynamicalSystem": Entry("linear._linear_dynamical_system", _LINEAR_SYSTEM),
+    "Mixture": Entry("mixtures._family_mixture", _MIXTURE),
     "MultinomialHMM": Entry("hidden_markov._multinomial", _HIDDEN_MARKOV),
     "PoissonHMM": Entry("hidden_markov._poisson", _HIDDEN_MARKOV),
-    "PoissonMixture": Entry("_discrete_mixtures", _MIXTURE),
+    "PoissonMixture": Entry("mixtures._discrete_mixtures", _MIXTURE),
     "ProbabilisticPCA": Entry("_factor_estimators"),
 }
 

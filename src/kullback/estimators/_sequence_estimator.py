@@ -13,14 +13,14 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kullback.core import Batch, Extent
-from kullback.estimators._fit_data import SequenceData, provider_of
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_nothing
-from kullback.estimators._preparation import TABLES, prepare_sequences
 from kullback.estimators._progress import Progress
-from kullback.estimators._sequences import Sequences
 from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE_OF_STATE, check_scale
 from kullback.estimators._stream import check_stream
+from kullback.estimators.data._fit_data import SequenceData, provider_of
+from kullback.estimators.data._preparation import TABLES, prepare_sequences
+from kullback.estimators.data._sequences import Sequences
 from kullback.learning import AT_ONCE, EM, OnlineEM, Rule, adaptive_jit, step
 from kullback.runtime import as_numpy, computing, in_float64
 

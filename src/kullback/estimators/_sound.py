@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from kullback.estimators._rows import CHUNK
+from kullback.estimators.data._rows import CHUNK
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.models import HiddenMarkovModel
 

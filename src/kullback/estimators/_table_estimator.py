@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kullback.core import Batch
 from kullback.estimators._count import checked_count
 from kullback.estimators._model_estimator import ModelEstimator
-from kullback.estimators._preparation import TABLES, prepare_rows
 from kullback.estimators._progress import Progress
-from kullback.estimators._rows import Rows
 from kullback.estimators._sound import check_scale
-from kullback.estimators._spares import Spares
 from kullback.estimators._stream import check_stream, join_first_batches
+from kullback.estimators.data._preparation import TABLES, prepare_rows
+from kullback.estimators.data._rows import Rows
+from kullback.estimators.mixtures._spares import Spares
 from kullback.learning import adaptive_jit
 from kullback.runtime import computing, filter_jit, in_precision
 

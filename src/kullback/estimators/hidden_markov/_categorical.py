@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kullback.estimators._columns import count_categories
-from kullback.estimators._sequences import Sequences
 from kullback.estimators.constraints import Interval
+from kullback.estimators.data._columns import count_categories
+from kullback.estimators.data._sequences import Sequences
 from kullback.estimators.hidden_markov._emission import (
     Emission,
     ModelDescription,

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from kullback.estimators._columns import check_table
-from kullback.estimators._sequences import Sequences
+from kullback.estimators.data._columns import check_table
+from kullback.estimators.data._sequences import Sequences
 from kullback.estimators.hidden_markov._starts import StateStart
 from kullback.families import Independent
 from kullback.models import HiddenMarkovModel

@@ -6,12 +6,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kullback.estimators._columns import has_discrete
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import all_or_nothing
-from kullback.estimators._sequences import Sequences
-from kullback.estimators._support import supported
 from kullback.estimators.constraints import Interval, StrOptions
+from kullback.estimators.data._columns import has_discrete
+from kullback.estimators.data._sequences import Sequences
 from kullback.estimators.hidden_markov._emission import broadcast, check_rows_sum_to_1, normalize
 from kullback.estimators.hidden_markov._monitor import ConvergenceMonitor, MonitorRule
 from kullback.estimators.hidden_markov._notes import note_few, note_overwritten
@@ -25,6 +24,7 @@ from kullback.estimators.hidden_markov._starts import (
     trial_result,
     trial_rows,
 )
+from kullback.estimators.mixtures._support import supported
 from kullback.models import HiddenMarkovModel
 
 HMM_CONSTRAINTS: dict[str, list[Any]] = {

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 
-from kullback.estimators._columns import (
+from kullback.estimators.constraints import Interval
+from kullback.estimators.data._columns import (
     Shape,
     attribute_names,
     check_categories,
@@ -23,12 +24,11 @@ from kullback.estimators._columns import (
     shape_of,
     with_attributes,
 )
-from kullback.estimators._family_mixture import N_CATEGORIES
-from kullback.estimators._sequences import Sequences
-from kullback.estimators.constraints import Interval
+from kullback.estimators.data._sequences import Sequences
 from kullback.estimators.hidden_markov._emission import Emission, ModelDescription, check_hidden_markov
 from kullback.estimators.hidden_markov._estimator import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator
 from kullback.estimators.hidden_markov._starts import StateStart, emissions_from_shares
+from kullback.estimators.mixtures._family_mixture import N_CATEGORIES
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kullback.estimators._sequences import Sequences
 from kullback.estimators.constraints import Interval, StrOptions
+from kullback.estimators.data._sequences import Sequences
 from kullback.estimators.hidden_markov._emission import (
     Emission,
     ModelDescription,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kullback.estimators._sequences import Sequences
+from kullback.estimators.data._sequences import Sequences
 from kullback.estimators.hidden_markov._emission import Emission, ModelDescription, broadcast_columns, emissions_of
 from kullback.estimators.hidden_markov._estimator import HMM_CONSTRAINTS, LAG
 from kullback.estimators.hidden_markov._n_features import ColumnsHMM, column_parameters

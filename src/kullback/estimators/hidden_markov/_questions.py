@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from kullback.core import Batch
 from kullback.estimators._count import checked_count
 from kullback.estimators._sequence_estimator import SequenceEstimator
-from kullback.estimators._sequences import padded_steps
+from kullback.estimators.data._sequences import padded_steps
 from kullback.estimators.hidden_markov._emission import Emission
 from kullback.learning import adaptive_jit
 from kullback.models import HiddenMarkovModel

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from kullback.core import Batch, by_blocks
-from kullback.estimators._sequences import Sequences
+from kullback.estimators.data._sequences import Sequences
 from kullback.learning import adaptive_jit, em_step
 from kullback.runtime import as_numpy
 

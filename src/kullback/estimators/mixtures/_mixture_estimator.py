@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from kullback.core import Batch
 from kullback.estimators._estimator import Estimator
-from kullback.estimators._fit_data import RowData
-from kullback.estimators._rows import Rows
-from kullback.estimators._start import Labels, started
 from kullback.estimators.constraints import Interval, StrOptions
+from kullback.estimators.data._fit_data import RowData
+from kullback.estimators.data._rows import Rows
+from kullback.estimators.mixtures._mixture_init import Labels, started
 from kullback.learning import adaptive_jit
 from kullback.models import Mixture
 from kullback.runtime import jit

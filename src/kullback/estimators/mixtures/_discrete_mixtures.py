@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kullback.estimators._columns import family_of
-from kullback.estimators._family_mixture import N_CATEGORIES, FamilyMixture
-from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, check_free_weights
 from kullback.estimators._model_estimator import check_kind
-from kullback.estimators._smoothing import PseudoCounts
 from kullback.estimators.constraints import Interval
+from kullback.estimators.data._columns import family_of
+from kullback.estimators.mixtures._family_mixture import N_CATEGORIES, FamilyMixture
+from kullback.estimators.mixtures._mixture_estimator import MIXTURE_CONSTRAINTS, check_free_weights
+from kullback.estimators.mixtures._smoothing import PseudoCounts
 from kullback.models import Mixture as MixtureModel
 
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from kullback.estimators._preparation import Preparation
-from kullback.estimators._rows import Rows
-from kullback.estimators._sequences import Sequences
+from kullback.estimators.data._preparation import Preparation
+from kullback.estimators.data._rows import Rows
+from kullback.estimators.data._sequences import Sequences
 from kullback.learning import Data
 
 

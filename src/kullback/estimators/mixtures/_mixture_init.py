@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.cluster import KMeans, kmeans_plusplus
 
 from kullback.core import Batch, by_blocks
-from kullback.estimators._rows import Rows
-from kullback.estimators._spares import Spares
+from kullback.estimators.data._rows import Rows
+from kullback.estimators.mixtures._spares import Spares
 from kullback.learning import adaptive_jit, m_step, merge
 from kullback.models import Mixture, MixtureStatistics
 from kullback.runtime import as_numpy

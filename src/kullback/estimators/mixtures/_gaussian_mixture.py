@@ -8,17 +8,17 @@ import equinox as eqx
 import numpy as np
 from sklearn.utils import check_array
 
-from kullback.estimators._fit_data import RowData
-from kullback.estimators._mixture_estimator import (
+from kullback.estimators._model_estimator import check_kind
+from kullback.estimators._sound import COLLAPSED
+from kullback.estimators.constraints import Interval, StrOptions
+from kullback.estimators.data._fit_data import RowData
+from kullback.estimators.data._rows import Rows
+from kullback.estimators.mixtures._mixture_estimator import (
     MIXTURE_CONSTRAINTS,
     MixtureEstimator,
     check_free_weights,
     normalized,
 )
-from kullback.estimators._model_estimator import check_kind
-from kullback.estimators._rows import Rows
-from kullback.estimators._sound import COLLAPSED
-from kullback.estimators.constraints import Interval, StrOptions
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.models import Mixture
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-from kullback.estimators._rows import Rows
-from kullback.estimators._sequences import Sequences, check_lengths
 from kullback.estimators._sound import check_total
 from kullback.estimators.constraints import check_sample_weight
+from kullback.estimators.data._rows import Rows
+from kullback.estimators.data._sequences import Sequences, check_lengths
 
 #: What scikit-learn's validation lets through: numbers, and NaN for what is missing.
 TABLES: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}

@@ -37,10 +37,10 @@ def is_long(count: int) -> bool:
     return count > MOST_ROWS
 
 
-def drawn_rows(count: int) -> np.ndarray | None:
+def sample_rows(count: int) -> np.ndarray | None:
     """Return the places of rows of a table with so many, in order; None for all.
 
-    >>> drawn_rows(100) is None, len(drawn_rows(10**9))
+    >>> sample_rows(100) is None, len(sample_rows(10**9))
     (True, 65536)
     """
     if not is_long(count):
@@ -48,10 +48,10 @@ def drawn_rows(count: int) -> np.ndarray | None:
     return np.sort(np.random.default_rng(_SEED).choice(count, MOST_ROWS, replace=False))
 
 
-def drawn_pieces(lengths: np.ndarray, weight: np.ndarray) -> Pieces | None:
+def sample_pieces(lengths: np.ndarray, weight: np.ndarray) -> Pieces | None:
     """Return pieces of sequences with these lengths and weights; None for all. Those of weight 0 are left out.
 
-    >>> drawn_pieces(np.array([2, 3, 1]), np.array([1.0, 0.0, 2.0])).rows.tolist()
+    >>> sample_pieces(np.array([2, 3, 1]), np.array([1.0, 0.0, 2.0])).rows.tolist()
     [0, 1, 5]
     """
     begins = np.cumsum(lengths) - lengths

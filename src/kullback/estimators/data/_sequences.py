@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from kullback.core import Batch, Model, TimeIndex
-from kullback.estimators._drawn import drawn_pieces
-from kullback.estimators._rows import Rows
+from kullback.estimators.data._rows import Rows
+from kullback.estimators.data._start_rows import sample_pieces
 from kullback.learning import Clock, Learner, gather_in_turn
 
 
@@ -86,7 +86,7 @@ class Sequences:
     @functools.cached_property
     def to_start_from(self) -> "Sequences":
         """What a start looks at: all rows, or pieces of some sequences."""
-        pieces = drawn_pieces(self.lengths, self.weight[self.starts])
+        pieces = sample_pieces(self.lengths, self.weight[self.starts])
         if pieces is None:
             return self
         rows, first = pieces.rows, np.zeros(pieces.sizes.sum(), bool)

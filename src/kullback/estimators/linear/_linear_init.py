@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kullback.estimators._sequences import Sequences
+from kullback.estimators.data._sequences import Sequences
 from kullback.models import LINEAR_PARAMETERS, LinearDynamicalSystem, subspace_start
 
 

@@ -134,12 +134,12 @@ def _ahead(model: Any, state: Any, steps: int, inputs: Any) -> Any:
     return model.forecast(state, steps, inputs)
 
 
-def _drawn(model: Any, key: Any, length: int, inputs: Any) -> Any:
+def _sample_sequence(model: Any, key: Any, length: int, inputs: Any) -> Any:
     return model.sample_sequence(key, length, inputs)
 
 
 _forecast = jit(_ahead, static_argnums=2)
-_draw = jit(_drawn, static_argnums=2)
+_draw = jit(_sample_sequence, static_argnums=2)
 
 
 @adaptive_jit

@@ -9,7 +9,9 @@ import jax
 import numpy as np
 
 from kullback.core import MOST_CATEGORIES
-from kullback.estimators._columns import (
+from kullback.estimators._model_estimator import check_kind
+from kullback.estimators.constraints import Interval
+from kullback.estimators.data._columns import (
     Shape,
     attribute_names,
     check_categories,
@@ -25,10 +27,8 @@ from kullback.estimators._columns import (
     shape_of,
     with_attributes,
 )
-from kullback.estimators._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureEstimator, normalized
-from kullback.estimators._model_estimator import check_kind
-from kullback.estimators._rows import Rows
-from kullback.estimators.constraints import Interval
+from kullback.estimators.data._rows import Rows
+from kullback.estimators.mixtures._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureEstimator, normalized
 from kullback.families import Gaussian
 from kullback.models import Mixture as MixtureModel
 

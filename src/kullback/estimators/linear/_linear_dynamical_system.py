@@ -5,11 +5,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kullback.estimators._linear_dynamical_questions import LinearDynamicalQuestions
 from kullback.estimators._model_estimator import all_or_nothing
-from kullback.estimators._sequences import Sequences
-from kullback.estimators._system_start import started_system
 from kullback.estimators.constraints import Interval
+from kullback.estimators.data._sequences import Sequences
+from kullback.estimators.linear._linear_init import started_system
+from kullback.estimators.linear._questions import LinearDynamicalQuestions
 from kullback.learning import GainBelow
 from kullback.models import LINEAR_PARAMETERS, States
 from kullback.models import LinearDynamicalSystem as Model

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from kullback.core import Batch, Model, Standardization
-from kullback.estimators._drawn import drawn_rows
+from kullback.estimators.data._start_rows import sample_rows
 from kullback.learning import Clock, Learner, gather_in_turn
 
 #: Rows that are handed over at once: enough to be quick, few enough to need little memory beyond the data.
@@ -136,7 +136,7 @@ class Rows:
     @functools.cached_property
     def to_start_from(self) -> "Rows":
         """What a start looks at: all rows, or some of them."""
-        places = drawn_rows(len(self))
+        places = sample_rows(len(self))
         return self if places is None else self.take(places, in_part=True)
 
     def take(self, places: np.ndarray, in_part: bool = False) -> "Rows":

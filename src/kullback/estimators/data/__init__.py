@@ -1,0 +1,1 @@
+"""Tables as the data of a fit: rows and sequences, here or elsewhere, and how they are prepared."""

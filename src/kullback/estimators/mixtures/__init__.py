@@ -1,0 +1,1 @@
+"""Mixtures behind scikit-learn's door."""
