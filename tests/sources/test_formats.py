@@ -8,7 +8,7 @@ import pytest
 
 from kullback.sources import _text as text_file
 from kullback.sources import open_source
-from sources.writing import NAMES, WRITERS, as_table, rows
+from sources.writing import NAMELESS, NAMES, WRITERS, as_table, rows
 
 X = rows()
 CUTS = (0, 7, 200, 200, 501)  # four files, one of them empty
@@ -47,7 +47,7 @@ def test_one_file(tmp_path, suffix, size):
     path = tmp_path / f"x.{suffix}"
     WRITERS[suffix](path, X)
     source = open_source(path, batch_rows=size)
-    assert source.names == (None if suffix in ("npy", "npz") else NAMES)
+    assert source.names == (None if suffix in NAMELESS else NAMES)
     assert source.rows == (None if suffix.startswith(("csv", "tsv", "jsonl", "arrows")) else len(X))
     assert equal(source, expected(size))
     assert source.bad_rows == 0

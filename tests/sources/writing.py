@@ -57,6 +57,9 @@ def zstd_bytes(text):
     return packed.getvalue().to_pybytes()
 
 
+#: Formats whose columns have no names.
+NAMELESS = {"npy", "npz"}
+
 #: Each writes a table to a path.
 WRITERS = {
     "csv": write_csv,

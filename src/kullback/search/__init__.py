@@ -6,7 +6,7 @@ from kullback.search._registry import METHODS
 from kullback.search.methods._cma import CMA
 from kullback.search.methods._cross_entropy import CrossEntropy
 from kullback.search.methods._limited_memory import LimitedMemoryCMA
-from kullback.search.methods._method import Method
+from kullback.search.methods._method import Method, check_evaluations
 from kullback.search.methods._natural_gradient import NaturalGradient
 from kullback.search.methods._xnes import XNES
 from kullback.search.spins._independent import IndependentSpins
@@ -28,6 +28,7 @@ __all__ = [
     "MarkovSpins",
     "Method",
     "NaturalGradient",
+    "check_evaluations",
     "minimize",
     "minimize_binary",
 ]
