@@ -13,7 +13,7 @@ from kullback.families import Batch, Extent, TimeIndex
 from kullback.geometry import relative_entropy
 from kullback.learning import combine, em, em_step, online_em_step
 from kullback.models import LinearDynamicalSystem, subspace_start
-from kullback.models.linear._model import PARAMETERS
+from kullback.models.linear._parameters import PARAMETERS
 from models.linear.dense_sequences import dense, random_system
 from tiers import slow
 

@@ -10,7 +10,7 @@ from contracts.quick import quick
 from kullback.families import Batch, Extent, TimeIndex
 from kullback.geometry import relative_entropy
 from kullback.models import States
-from kullback.models.linear._model import PARAMETERS
+from kullback.models.linear._parameters import PARAMETERS
 from models.linear.dense_sequences import DenseStatistics, assert_statistics, dense, random_system
 
 LENGTHS = (5, 1, 4, 2)
