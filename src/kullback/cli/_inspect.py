@@ -24,9 +24,8 @@ def inspect(model: Model, as_json: Json = False) -> None:
     estimator = saved.estimator
     with safe_open(model, framework="numpy") as file:
         version = json.loads(file.metadata()["header"]).get("version")
-    attributes = {
-        name: as_json_value(value) for name, value in vars(estimator).items() if name[0] != "_" and name[-1] == "_"
-    }
+    public = {name: value for name, value in vars(estimator).items() if name[0] != "_" and name[-1] == "_"}
+    attributes = {name: as_json_value(value) for name, value in public.items()}
     facts: dict[str, Any] = {
         "kind": saved.kind,
         "version": version,
