@@ -15,8 +15,8 @@ from kullback.estimators._model_estimator import ModelEstimator
 def classes():
     """Return the public estimators of all modules of the room that no other is derived from."""
     modules = [
-        importlib.import_module(f"kullback.estimators.{each.name}")
-        for each in pkgutil.iter_modules(estimators.__path__)
+        importlib.import_module(each.name)
+        for each in pkgutil.walk_packages(estimators.__path__, "kullback.estimators.")
     ]
     found = {
         kind

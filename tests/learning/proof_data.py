@@ -30,14 +30,14 @@ class FileBatches:
 
     def __init__(self, path: Any, batch_rows: int, dtype: Any = np.float64, goes_on: bool = False, shuffle: int = 0):
         self._path, self._options = str(path), {"batch_rows": batch_rows, "ahead": 0, "shuffle": shuffle}
-        self._dtype, self._goes_on = dtype, goes_on
+        self._dtype, self._warm = dtype, goes_on
 
     def __call__(self, position: Any) -> Any:
         source = open_source(self._path, **self._options)
         if position is not None:
             source.resume(position)
         for table in source:
-            yield prepared(table, self._dtype, self._goes_on), source.position
+            yield prepared(table, self._dtype, self._warm), source.position
 
 
 def prepared(table: np.ndarray, dtype: Any = np.float64, goes_on: bool = False) -> Batch:

@@ -75,9 +75,6 @@ class DaskRows:
         """Return some of the rows that a start looks at, if there is one."""
         return None if self._sample is None else self._sample.start()
 
-    def steps(self, position: Any, most: int) -> None:
-        """Return nothing: each step takes everything."""
-
     def gather(
         self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
     ) -> tuple[Any, tuple[Any, ...]]:

@@ -75,9 +75,6 @@ class DaskSequences:
         """Return the sequences that a start looks at."""
         return self.to_start_from.batch()
 
-    def steps(self, position: Any, most: int) -> None:
-        """Return nothing: each step takes everything."""
-
     def gather(
         self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
     ) -> tuple[Any, tuple[Any, ...]]:

@@ -118,7 +118,7 @@ def _combined_model(
             return average
         if chance is not None and _all_by_chance(models, average, [chance[place] for place in counted]):
             return average
-        stand_in = _stand_in(models, random)
+        stand_in = _representative(models, random)
         if stand_in is not None:
             return agreeing(models, alpha, stand_in, _NEAR)
     return _reduced(models, alpha, few, random)
@@ -144,7 +144,7 @@ def _both_ways(a: Any, others: Any) -> Any:
     return there + jax.vmap(relative_entropy, (0, None))(others, a)
 
 
-def _stand_in(models: list[Mixture], random: np.random.RandomState) -> int | None:
+def _representative(models: list[Mixture], random: np.random.RandomState) -> int | None:
     """Return the input of least entropy whose points could have been the data of all others, if there is one."""
     found: list[tuple[float, int]] = []
     for place, model in enumerate(models):

@@ -95,10 +95,6 @@ class CompoundDirichlet(Estimator):
     def _least_rows(self) -> int:
         return 2
 
-    @property
-    def _width(self) -> float:
-        return 0.0
-
     def _n_parameters(self) -> int:
         return len(self.concentration_)
 

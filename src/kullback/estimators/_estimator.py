@@ -10,10 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from kullback.core import Batch
+from kullback.estimators._check_fit import ENDED_BEFORE_COLLAPSE
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._online import moved
-from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE
 from kullback.estimators._table_estimator import TableEstimator
 from kullback.estimators.data._fit_data import RowData, provider_of
 from kullback.estimators.data._rows import Rows
@@ -61,7 +61,7 @@ class Estimator(TableEstimator):
 
         """
         self._validate_params()
-        goes_on, random = self._goes_on, check_random_state(self.random_state)
+        goes_on, random = self._warm, check_random_state(self.random_state)
         data = self._fit_data(X, sample_weight, not goes_on)
         prior = getattr(self, "_prior", None)
         # a prior has an entry for each component
@@ -70,7 +70,7 @@ class Estimator(TableEstimator):
 
         def start(restart: int) -> Any:
             model = self.to_model() if goes_on else self._begin(data, random)
-            self._check_sound(model, 0.0)  # one that has collapsed already is refused
+            self._check_finite_fit(model, 0.0)  # one that has collapsed already is refused
             return model
 
         def rule(history: list[float]) -> GainBelow:

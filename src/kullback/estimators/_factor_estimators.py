@@ -82,10 +82,6 @@ class FactorEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimat
     def _least_rows(self) -> int:
         return 2
 
-    @property
-    def _width(self) -> float:
-        return 0.0
-
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         if first and X.shape[1] < 2:
             raise ValueError(f"X has {X.shape[1]} feature(s): a minimum of 2 is required, fewer factors than features.")

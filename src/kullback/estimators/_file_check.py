@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kullback.core import MOST_CATEGORIES
+from kullback.estimators._check_fit import check_magnitude
 from kullback.estimators._learning_curve import check_curve
-from kullback.estimators._sound import check_magnitude
 from kullback.estimators.data._columns import Shape
 
 

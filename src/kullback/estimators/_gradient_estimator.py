@@ -120,7 +120,7 @@ class GradientEstimator(TableEstimator):
         self._validate_params()
         if provider_of(X) is not None:
             raise ValueError("X is a Dask collection: go through its blocks with fit_stream, or pass an array.")
-        goes_on = self._goes_on
+        goes_on = self._warm
         rows = self._rows(X, sample_weight, first=not goes_on, least=2)
         self._check_missing(rows)
         if not goes_on:
@@ -226,10 +226,6 @@ class GradientEstimator(TableEstimator):
     def _n_parameters(self) -> int:
         parameters = eqx.filter(self.to_model(), self.to_model().trainable())
         return sum(np.size(leaf) for leaf in jax.tree.leaves(parameters))
-
-    @property
-    def _width(self) -> float:
-        return 0.0
 
     @property
     def _least_rows(self) -> int:

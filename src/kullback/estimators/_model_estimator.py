@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kullback.core import Extent
+from kullback.estimators._check_fit import Collapse, check_finite_fit
 from kullback.estimators._file import load_with_command, save
 from kullback.estimators._fit_callback import FitCallback, NoCallback
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._progress import Progress
-from kullback.estimators._sound import Collapse, check_sound
 from kullback.estimators.constraints import validate_parameter_constraints
 from kullback.estimators.data._fit_data import FitData, Learning
 from kullback.estimators.data._preparation import Columns, Preparation
@@ -114,9 +114,9 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
         """Return the number of free parameters."""
 
     @property
-    @abc.abstractmethod
-    def _width(self) -> float:
-        """The variance of a data point."""
+    def _point_variance(self) -> float:
+        """The variance of a data point itself."""
+        return 0.0
 
     @abc.abstractmethod
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
@@ -125,7 +125,7 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
     # --- learning ---------------------------------------------------------------------------------------
 
     @property
-    def _goes_on(self) -> bool:
+    def _warm(self) -> bool:
         """Whether `fit` begins where the last one has ended."""
         return getattr(self, "warm_start", False) and FitRecord.of(self).has_fit
 
@@ -203,7 +203,7 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
 
         def guard(after: Any, info: StepInfo) -> str | None:
             try:
-                self._check_sound(spares.removed(after), float(info.value) if info.finite else np.nan)
+                self._check_finite_fit(spares.removed(after), float(info.value) if info.finite else np.nan)
             except Collapse:  # the likelihood is on its way to infinity: what was there before is the last to keep
                 return COLLAPSED_NEXT
             return None
@@ -222,7 +222,7 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
 
     def _keep_step(self, model: Any, log_likelihood: float, points: float, sequences: float | None = None) -> None:
         """Hold the model that a step of online EM has made from so many points."""
-        self._check_sound(model, log_likelihood)
+        self._check_finite_fit(model, log_likelihood)
         record = FitRecord.of(self).add_step(log_likelihood, points, sequences)
         self._keep(model)
         record.write(self)
@@ -293,10 +293,10 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
         names = vars(self).get("feature_names_in_")
         columns = Columns(type(self).__name__, self.n_features_in_, None if names is None else tuple(names))
         check = functools.partial(copy.copy(self)._check_values, first=False)
-        return Preparation(columns, check, float(self._width))
+        return Preparation(columns, check, float(self._point_variance))
 
-    def _check_sound(self, model: Any, log_likelihood: float) -> None:
-        check_sound(model, log_likelihood, self._width)
+    def _check_finite_fit(self, model: Any, log_likelihood: float) -> None:
+        check_finite_fit(model, log_likelihood, self._point_variance)
 
     def _keep(self, model: Any) -> None:
         """Hold the model as attributes_, which can be written to."""
@@ -351,7 +351,7 @@ def _writable(leaf: Any) -> np.ndarray:
 
 
 def _named(kind: type) -> str:
-    return f"{kind.__module__.partition('._')[0]}.{kind.__name__}"
+    return f"{'.'.join(kind.__module__.split('.')[:2])}.{kind.__name__}"
 
 
 def _alike(one: list[Any] | None, other: list[Any]) -> bool:

@@ -13,10 +13,10 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kullback.core import Batch, Extent
+from kullback.estimators._check_fit import ENDED_BEFORE_COLLAPSE_OF_STATE, check_scale
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_nothing
 from kullback.estimators._progress import Progress
-from kullback.estimators._sound import ENDED_BEFORE_COLLAPSE_OF_STATE, check_scale
 from kullback.estimators._stream import check_stream
 from kullback.estimators.data._fit_data import SequenceData, provider_of
 from kullback.estimators.data._preparation import TABLES, prepare_sequences
@@ -200,7 +200,7 @@ class SequenceEstimator(ModelEstimator):
             counted = max(len(X) - self.lag, begins[-1] if len(begins) else 0)
             few = counted < _ENOUGH and begins.max(initial=0) == 0
             ahead[0 if few else counted :] = True
-        return Sequences(X, first, weight, inputs, ahead, self._width), carry
+        return Sequences(X, first, weight, inputs, ahead, self._point_variance), carry
 
     def fit_stream(self, batches: Iterable[Any], passes: int = 1) -> Self:
         """Go through the pieces of one series by `partial_fit(X, continues=True)`, with memory for one of them.
@@ -285,11 +285,11 @@ class SequenceEstimator(ModelEstimator):
         check_is_fitted(self)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return all(hasattr(self, name) for name in self._marks)
+        return all(hasattr(self, name) for name in self._fitted_markers)
 
     @property
     @abc.abstractmethod
-    def _marks(self) -> tuple[str, ...]:
+    def _fitted_markers(self) -> tuple[str, ...]:
         """The attributes_ that make an estimator fitted; they may be set by hand."""
 
     # --- inside -----------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ class SequenceEstimator(ModelEstimator):
         else:  # attributes_ that were set by hand come without the number of columns
             table = check_array(X, estimator=self, **TABLES, ensure_min_samples=0)
         check = functools.partial(self._check_values, first=first)
-        data = prepare_sequences(table, lengths, sample_weight, inputs, check, self._width)
+        data = prepare_sequences(table, lengths, sample_weight, inputs, check, self._point_variance)
         if first:
             check_scale(data.X)
         return data

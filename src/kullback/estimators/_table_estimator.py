@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kullback.core import Batch
+from kullback.estimators._check_fit import check_scale
 from kullback.estimators._count import checked_count
 from kullback.estimators._model_estimator import ModelEstimator
 from kullback.estimators._progress import Progress
-from kullback.estimators._sound import check_scale
 from kullback.estimators._stream import check_stream, join_first_batches
 from kullback.estimators.data._preparation import TABLES, prepare_rows
 from kullback.estimators.data._rows import Rows
@@ -113,7 +113,9 @@ class TableEstimator(DensityMixin, ModelEstimator):
         table = X
         if first or not self._plainly_good(X):
             table = validate_data(self, X, reset=first, **TABLES, ensure_min_samples=least)
-        rows = prepare_rows(table, sample_weight, functools.partial(self._check_values, first=first), self._width)
+        rows = prepare_rows(
+            table, sample_weight, functools.partial(self._check_values, first=first), self._point_variance
+        )
         if first:
             check_scale(rows.X)
         return rows

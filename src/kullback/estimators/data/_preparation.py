@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-from kullback.estimators._sound import check_total
+from kullback.estimators._check_fit import check_total
 from kullback.estimators.constraints import check_sample_weight
 from kullback.estimators.data._rows import Rows
 from kullback.estimators.data._sequences import Sequences, check_lengths

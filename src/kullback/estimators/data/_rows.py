@@ -117,9 +117,6 @@ class Rows:
         """Return the first rows."""
         return next(self.placed())[1]
 
-    def steps(self, position: Any, most: int) -> None:
-        """Return nothing: each step takes everything."""
-
     def gather(
         self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
     ) -> tuple[Any, tuple[Any, ...]]:

@@ -133,9 +133,6 @@ class Sequences:
         """Return all rows."""
         return self.batch()
 
-    def steps(self, position: Any, most: int) -> None:
-        """Return nothing: each step takes everything."""
-
     def gather(
         self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
     ) -> tuple[Any, tuple[Any, ...]]:

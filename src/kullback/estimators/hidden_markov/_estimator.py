@@ -256,7 +256,7 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         return self._emission.families
 
     @property
-    def _width(self) -> float:
+    def _point_variance(self) -> float:
         return self._emission.point_variance
 
     @property
@@ -271,7 +271,7 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         return known[0]
 
     @property
-    def _marks(self) -> tuple[str, ...]:
+    def _fitted_markers(self) -> tuple[str, ...]:
         return ("startprob_",)
 
     # --- data and the start -------------------------------------------------------------------------------

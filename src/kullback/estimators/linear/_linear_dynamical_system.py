@@ -230,10 +230,6 @@ class LinearDynamicalSystem(LinearDynamicalQuestions):
         return self.max_iter
 
     @property
-    def _width(self) -> float:
-        return 0.0
-
-    @property
     def _carry_names(self) -> tuple[str, ...]:
         return ("filtered_mean_", "filtered_covariance_")
 
@@ -241,7 +237,7 @@ class LinearDynamicalSystem(LinearDynamicalQuestions):
         return States(*known)
 
     @property
-    def _marks(self) -> tuple[str, ...]:
+    def _fitted_markers(self) -> tuple[str, ...]:
         return ("transition_",)
 
     def _check_some(self, data: Any) -> None:

@@ -17,8 +17,6 @@ from kullback.models import Mixture as MixtureModel
 class DiscreteMixture(FamilyMixture):
     """A mixture of independent columns of one discrete family."""
 
-    _width = 0.0
-
     def _mixture(self, weights: np.ndarray, components: Any) -> MixtureModel:
         return MixtureModel(weights, components, self.temperature)
 

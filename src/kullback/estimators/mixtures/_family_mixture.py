@@ -256,7 +256,7 @@ class Mixture(FamilyMixture):
         )
 
     @property
-    def _width(self) -> float:
+    def _point_variance(self) -> float:
         return self.reg_covar
 
     def _rows(self, X: Any, sample_weight: Any, first: bool, least: int) -> Rows:

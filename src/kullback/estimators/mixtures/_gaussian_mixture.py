@@ -8,8 +8,8 @@ import equinox as eqx
 import numpy as np
 from sklearn.utils import check_array
 
+from kullback.estimators._check_fit import COLLAPSED
 from kullback.estimators._model_estimator import check_kind
-from kullback.estimators._sound import COLLAPSED
 from kullback.estimators.constraints import Interval, StrOptions
 from kullback.estimators.data._fit_data import RowData
 from kullback.estimators.data._rows import Rows
@@ -201,7 +201,7 @@ class GaussianMixture(MixtureEstimator):
         return X
 
     @property
-    def _width(self) -> float:
+    def _point_variance(self) -> float:
         return self.reg_covar
 
     # --- the start --------------------------------------------------------------------------------------

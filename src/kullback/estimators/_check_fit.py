@@ -43,7 +43,7 @@ class Collapse(ValueError):  # noqa: N818 - it is what has happened
     """A Gaussian has no density any more: its points are too few, or too much alike."""
 
 
-def check_sound(model: Any, log_likelihood: float, point_variance: float) -> None:
+def check_finite_fit(model: Any, log_likelihood: float, point_variance: float) -> None:
     """Raise unless every parameter is finite, every Gaussian has a density, and the likelihood is a number."""
     if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(model)) or not log_likelihood < np.inf:
         raise ValueError(BROKEN)
