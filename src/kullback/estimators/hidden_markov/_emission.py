@@ -2,6 +2,7 @@
 
 import abc
 import dataclasses
+import functools
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -46,8 +47,7 @@ class Emission(abc.ABC):
     @classmethod
     def of(cls, estimator: Any) -> Self:
         """Return the emission that the parameters of an estimator describe."""
-        fields: Any = dataclasses.fields(cls)
-        return cls(*(getattr(estimator, field.name, field.default) for field in fields))
+        return cls(*(getattr(estimator, name, default) for name, default in _parameters(cls)))
 
     @property
     @abc.abstractmethod
@@ -118,6 +118,12 @@ class Emission(abc.ABC):
     def starts(self, letter: str, name: str, holder: Any) -> bool:
         """Say whether a start makes this attribute_: it is asked for, or was never set."""
         return letter in self.init_params or not hasattr(holder, name)
+
+
+@functools.cache
+def _parameters(emission: Any) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a kind of emission, and what they are by default."""
+    return tuple((field.name, field.default) for field in dataclasses.fields(emission))
 
 
 def broadcast(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
