@@ -7,7 +7,7 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from kullback import minimize
+from kullback import minimize, minimize_binary
 
 START = [2.0, 2.5, -1.0]
 COMMON = {"budget": 1500, "bounds": (-5, 5), "seed": 3}
@@ -167,3 +167,29 @@ def test_no_place_for_a_file(tmp_path):
         minimize(rastrigin, START, checkpoint=tmp_path / "no" / "run.safetensors")
     with pytest.raises(ValueError, match="resume=True needs checkpoint"):
         minimize(rastrigin, START, resume=True)
+
+
+def test_a_value_of_minus_infinity_in_a_file_is_asked_for_again(tmp_path):
+    """A run ends at −∞, and a damaged file must not say that f has reached it; where f has, it says so again."""
+    path, options = tmp_path / "run.safetensors", {"budget": 300, "seed": 3, "population": 50}
+
+    def total(x):
+        return float(x.sum())
+
+    whole = minimize_binary(total, 12, **options)
+    calls = []
+
+    def dies(x):
+        calls.append(1)
+        if len(calls) > 120:
+            raise KeyboardInterrupt
+        return total(x)
+
+    with pytest.raises(KeyboardInterrupt):
+        minimize_binary(dies, 12, checkpoint=path, **options)
+    arrays, metadata = opened(path)
+    arrays["values"][:3] = -np.inf
+    save_file(arrays, path, metadata=metadata)
+    found = minimize_binary(total, 12, checkpoint=path, resume=True, **options)
+    assert (found.fun, found.nfev) == (whole.fun, whole.nfev)
+    np.testing.assert_array_equal(found.x, whole.x)

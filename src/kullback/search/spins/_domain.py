@@ -96,7 +96,8 @@ class SpinDomain(Domain):
         points, values = arrays["points"], arrays["values"]
         if len(points) != len(values) or not np.isin(points, (-1, 1)).all():
             raise ValueError(f"{path} is damaged: its points are not those of a run.")
-        self.archive.remember(points, values)
+        kept = values != -np.inf  # a run ends at −∞: f has to say so itself, not a file that may be damaged
+        self.archive.remember(points[kept], values[kept])
         return None
 
     def _fingerprint(self) -> dict[str, Any]:
