@@ -268,3 +268,13 @@ def test_a_system_that_grows_beyond_all_numbers_imputes_nothing():
     system.transition_ = np.array([[1e100]])
     with pytest.raises(ValueError, match="cannot be imputed: the system grows so fast"):
         system.impute(X, random_state=0)
+
+
+@pytest.mark.parametrize("question", ["score", "filter", "smooth", "forecast"])
+def test_a_system_that_grows_beyond_all_numbers_says_so(question):
+    """Such parameters can come from a damaged file: NaN was the answer (fuzzed file 6142 of seed 7)."""
+    rows = np.arange(24.0).reshape(12, 2)
+    system = kullback.LinearDynamicalSystem(1, max_iter=1, random_state=0).fit(rows)
+    system.transition_ = np.full((1, 1), 1e120)
+    with pytest.raises(ValueError, match="no answer that is finite"):
+        getattr(system, question)(rows)

@@ -1,6 +1,6 @@
 """What data and a fitted model must be: of a size that can be squared, and with variances more than rounding."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -31,6 +31,8 @@ BROKEN = (
     "scale the input data, or start elsewhere."
 )
 
+
+Answers = TypeVar("Answers")
 
 #: Entries and parameters are at most so large, that their squares and sums of these are finite; variances are squares.
 LARGEST = 1e152
@@ -109,3 +111,14 @@ def _definite(part: Any, point_variance: float) -> bool:
         return False
     pivots = np.square(np.diagonal(factor, axis1=-2, axis2=-1))
     return bool((pivots > np.finfo(float).eps * pivots.shape[-1]).all())
+
+
+def check_answers(answers: Answers) -> Answers:
+    """Return what a model has answered; raise unless it is numbers. −∞ is one: the logarithm of what cannot be."""
+    for answer in jax.tree.leaves(answers):
+        if np.issubdtype(answer.dtype, np.floating) and not (answer < np.inf).all():
+            raise ValueError(
+                "The model has no answer that is finite: its parameters, or what they grow to, are too large to "
+                "compute with. Fit it anew, or look at shorter sequences."
+            )
+    return answers

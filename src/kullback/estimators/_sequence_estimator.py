@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kullback.core import Batch, Extent
-from kullback.estimators._check_fit import ENDED_BEFORE_COLLAPSE_OF_STATE, check_scale
+from kullback.estimators._check_fit import ENDED_BEFORE_COLLAPSE_OF_STATE, check_answers, check_scale
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_nothing
 from kullback.estimators._progress import Progress
@@ -279,7 +279,7 @@ class SequenceEstimator(ModelEstimator):
         """Ask the model about each row: arrays whose first axis is the rows."""
         data, model = self._asked(X, lengths, inputs)
         answers = question(model, data.batch(model), *args)
-        return jax.tree.map(lambda leaf: np.asarray(leaf)[: len(data)], answers)
+        return check_answers(jax.tree.map(lambda leaf: np.asarray(leaf)[: len(data)], answers))
 
     def _check_is_fitted(self) -> None:
         check_is_fitted(self)

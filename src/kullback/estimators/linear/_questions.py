@@ -10,6 +10,7 @@ from scipy.stats import norm
 from sklearn.utils import check_random_state
 
 from kullback.core import Batch
+from kullback.estimators._check_fit import check_answers
 from kullback.estimators._count import checked_count
 from kullback.estimators._sequence_estimator import SequenceEstimator
 from kullback.learning import adaptive_jit
@@ -48,7 +49,7 @@ class LinearDynamicalQuestions(SequenceEstimator):
             carry = self._joined(tuple(np.asarray(part, dtype=np.float64) for part in state))
             data.starts[0] = False
         found = _filter(model, data.batch(), carry)
-        return np.asarray(found.mean)[: len(data)], np.asarray(found.covariance)[: len(data)]
+        return check_answers((np.asarray(found.mean)[: len(data)], np.asarray(found.covariance)[: len(data)]))
 
     def smooth(self, X: Any, lengths: Any = None, inputs: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Means and covariances of the hidden state at each row, given all rows of its sequence."""
@@ -77,7 +78,7 @@ class LinearDynamicalQuestions(SequenceEstimator):
         with computing():
             state = States(jnp.asarray(means[-1]), jnp.asarray(covariances[-1]))
             found = _forecast(model, state, steps, future)
-        mean, covariance = np.asarray(found.mean), np.asarray(found.covariance)
+        mean, covariance = check_answers((np.asarray(found.mean), np.asarray(found.covariance)))
         band = norm.ppf(0.5 + level / 2) * np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
         return Forecast(mean, covariance, mean - band, mean + band)
 
