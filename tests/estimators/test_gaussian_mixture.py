@@ -785,3 +785,8 @@ def test_a_crash_while_saving_leaves_the_old_file(step, tmp_path, monkeypatch):
         fitted(n_components=1).save(path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["model"]
+
+
+def test_covariances_that_are_larger_than_the_memory_are_refused_before_they_are_made():
+    with pytest.raises(ValueError, match="2 covariance matrices of 300,000 columns take 1,341 GB"):
+        GaussianMixture(2).fit(np.zeros((3, 300_000)))

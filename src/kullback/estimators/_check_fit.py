@@ -1,5 +1,6 @@
 """What data and a fitted model must be: of a size that can be squared, and with variances more than rounding."""
 
+import os
 from typing import Any, TypeVar
 
 import jax
@@ -33,6 +34,9 @@ BROKEN = (
 
 
 Answers = TypeVar("Answers")
+
+#: Copies of all parameters that a fit has at once.
+_COPIES = 3
 
 #: Entries and parameters are at most so large, that their squares and sums of these are finite; variances are squares.
 LARGEST = 1e152
@@ -122,3 +126,16 @@ def check_answers(answers: Answers) -> Answers:
                 "compute with. Fit it anew, or look at shorter sequences."
             )
     return answers
+
+
+def check_memory(numbers: int, what: str) -> None:
+    """Raise before so many numbers are made, where some copies of them are more than the memory of this machine."""
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # a system that does not say how much it has
+        return
+    if _COPIES * 8 * numbers > memory:
+        raise ValueError(
+            f"{what} take {8 * numbers / 2**30:,.0f} GB, and some copies are needed: this machine has "
+            f"{memory / 2**30:,.0f} GB. Use fewer columns, or covariance_type='diag'."
+        )

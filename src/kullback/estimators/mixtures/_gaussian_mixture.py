@@ -8,7 +8,7 @@ import equinox as eqx
 import numpy as np
 from sklearn.utils import check_array
 
-from kullback.estimators._check_fit import COLLAPSED
+from kullback.estimators._check_fit import COLLAPSED, check_memory
 from kullback.estimators._model_estimator import check_kind
 from kullback.estimators.constraints import Interval, StrOptions
 from kullback.estimators.data._fit_data import RowData
@@ -198,6 +198,9 @@ class GaussianMixture(MixtureEstimator):
 
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         self._check_rows(X, first)
+        if first and self._matrices:
+            k, n = self.n_components, X.shape[1]
+            check_memory(k * n * n, f"{k} covariance matrices of {n:,} columns")
         return X
 
     @property
