@@ -280,7 +280,7 @@ def _ask(path: Path, file: File) -> None:
     asked = ("score", "score_samples", "predict", "predict_proba", "transform", "impute", "sample")
     known = [name for name in asked if hasattr(estimator, name)]
     first = sum(file.data) % len(known)
-    for name in {known[first], known[(first + 1) % len(known)]}:
+    for name in dict.fromkeys((known[first], known[(first + 1) % len(known)])):
         _asked(estimator, name)
 
 
