@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import kullback
+from kullback.estimators.data import _fit_data as fit_data
 from tiers import slow_among
 
 pytest.importorskip("dask.dataframe")
@@ -152,3 +153,17 @@ def test_a_bad_entry_is_told_with_its_block():
     with pytest.raises(ValueError, match=r"In block 3 of X: X\[1, 1\] is 0.5"):
         fitted.fit(da.from_array(bad, chunks=(20_000, 2)))
     assert fitted.rate_ is before
+
+
+def test_a_collection_that_nobody_provides_is_refused_and_not_fetched(monkeypatch):
+    fit_data._load.cache_clear()
+    monkeypatch.setattr(fit_data, "entry_points", lambda **_: [])
+    with pytest.raises(ValueError, match="X is a collection of dask, and nothing that is installed provides"):
+        kullback.GaussianMixture(2).fit(da.zeros((10, 2)))
+    fit_data._load.cache_clear()
+
+
+def test_a_fit_that_goes_on_refuses_other_columns():
+    mixture = kullback.GaussianMixture(2, random_state=0, warm_start=True).fit(da.from_array(POINTS[:, :2], chunks=50))
+    with pytest.raises(ValueError, match="X has 3 features, but GaussianMixture is expecting 2 features"):
+        mixture.fit(da.from_array(POINTS[:, :3], chunks=50))

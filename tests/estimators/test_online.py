@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from kullback.estimators._online import moved
+from kullback.estimators._online import online_step
 from kullback.estimators.data._rows import Rows
 from kullback.families import Batch, DiagonalGaussian, Gaussian, Poisson, SphericalGaussian
 from kullback.learning import online_em_step
@@ -25,7 +25,7 @@ def components(kind, mean):
 def compare(model, X, weight, rtol):
     with jax.enable_x64(True):
         model = jax.tree.map(np.asarray, model)
-        found, seen = moved(model, Rows(X, weight, 1e-6), 0.3)
+        found, seen = online_step(model, Rows(X, weight, 1e-6), 0.3)
         plain, _, report = online_em_step(model, Batch(X, weight, 1e-6), 0.3)
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(plain), strict=True):
         np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
@@ -34,7 +34,7 @@ def compare(model, X, weight, rtol):
 
 @pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_step_in_the_frame_of_the_model(kind, weighted):
+def test_a_step_with_the_standardization_of_the_model(kind, weighted):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, N)) + 3 * rng.integers(3, size=(100, 1))
     with jax.enable_x64(True):
@@ -49,7 +49,7 @@ def test_clusters_that_are_far_apart_keep_their_digits(kind):
     X = np.concatenate([rng.normal(size=(40, N)) + shift for shift in far])
     with jax.enable_x64(True):
         model = Mixture(np.full(K, 1 / K), components(kind, np.zeros((K, N)) + far))
-        found, _ = moved(jax.tree.map(np.asarray, model), Rows(X), 1.0)
+        found, _ = online_step(jax.tree.map(np.asarray, model), Rows(X), 1.0)
     variance = found.components.covariance if kind == "full" else found.components.variance
     for k, part in enumerate(np.split(X, K)):
         spread = {"full": np.cov(part.T, bias=True), "diag": part.var(axis=0), "spherical": part.var(axis=0).mean()}
@@ -65,7 +65,7 @@ def test_one_far_row_changes_the_kernel_not_the_step():
     compare(model, X, None, 1e-12)
 
 
-def test_other_components_have_no_frame():
+def test_other_components_have_no_standardization():
     rng = np.random.default_rng(0)
     with jax.enable_x64(True):
         model = Mixture([0.5, 0.5], Poisson([1.0, 9.0]))

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from kullback.estimators import Columns, Learning, Preparation, Rows
+from kullback.estimators import Columns, Preparation, ProviderContext, Rows
 from kullback.learning import LIMIT, AllAtOnce, Epochs, Gradient, Loss, Optimizer, begin, fit, gather, merge_messages
 from learning import proof_models as proof
 from learning.proof_data import equal_bits
@@ -25,7 +25,7 @@ STEPS = 12
 
 
 PREPARATION = Preparation(Columns("RBM", 6, None), np.asarray, 0.0)
-LEARNING = Learning(lambda table, weight, highest: Rows(table, weight), lambda: PREPARATION)
+LEARNING = ProviderContext(lambda table, weight, highest: Rows(table, weight), lambda: PREPARATION)
 
 
 def exact_loss(model, batch, memory, key):
@@ -43,7 +43,7 @@ class Sites:
     whole, sites = True, len(SIZES)
 
     def __init__(self):
-        self._blocks = [next(Rows(part).placed())[1] for part in np.split(ROWS, np.cumsum(SIZES)[:-1])]
+        self._blocks = [next(Rows(part).batches_with_places())[1] for part in np.split(ROWS, np.cumsum(SIZES)[:-1])]
 
     def start(self):
         return None
@@ -79,7 +79,7 @@ def test_blocks_of_dask_are_blocks_in_this_process_bit_for_bit(name):
 
 @pytest.mark.slow
 def test_a_gradient_over_blocks_is_that_of_the_whole():
-    blocks, whole = ended("exact", Sites()), ended("exact", AllAtOnce(next(Rows(ROWS).placed())[1]))
+    blocks, whole = ended("exact", Sites()), ended("exact", AllAtOnce(next(Rows(ROWS).batches_with_places())[1]))
     for one, other in zip(jax.tree.leaves(blocks.model), jax.tree.leaves(whole.model), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10)  # Adam divides by small numbers that differ by rounding
 

@@ -12,7 +12,7 @@ from kullback.core import Batch, Standardization
 from kullback.distributed._parts import parts_of, rows_that_count, select_rows
 from kullback.distributed._survey import Survey, merge_surveys, survey_block
 from kullback.distributed._tree import broadcast, tree_reduce
-from kullback.estimators import Learning, Preparation, Rows, sample_rows
+from kullback.estimators import Preparation, ProviderContext, Rows, sample_rows
 from kullback.families import Gaussian
 from kullback.learning import AT_ONCE, EM, Clock, Learner, gather_in_turn, merge
 from kullback.runtime import as_numpy, in_float64
@@ -30,16 +30,18 @@ class DaskRows:
     from the moments of all rows.
     """
 
-    def __init__(self, data: Any, sample_weight: Any, learning: Learning, first: bool):
-        self._parts, self._prepare = parts_of(data, sample_weight), learning.prepare
+    def __init__(self, data: Any, sample_weight: Any, context: ProviderContext, first: bool):
+        self._parts, self._prepare = parts_of(data, sample_weight), context.prepare
         look = dask.delayed(survey_block, pure=False)
         self._survey: Survey = tree_reduce([part.submit(look) for part in self._parts], merge_surveys)
         if self._survey.mass <= 0:
             raise ValueError("X has no row that counts: there is nothing to learn from.")
         if not np.isfinite(self._survey.mass):
             raise ValueError("sample_weight is so large that its sum is not finite: divide it by a large number.")
+        if not first:
+            self._prepare().columns.check_width(len(self._survey.seen))
         self._standardization, self._radius = self._survey.standardization, self._survey.radius
-        self._sample: Rows | None = self._learn_columns(learning) if first else None
+        self._sample: Rows | None = self._learn_columns(context) if first else None
 
     @property
     def mass(self) -> float:
@@ -96,7 +98,7 @@ class DaskRows:
         found = [part.submit(ask, common, place, memories[place]) for place, part in enumerate(self._parts)]
         return tree_reduce(found, merge_messages_of_blocks).split(memories)
 
-    def _learn_columns(self, learning: Learning) -> Rows:
+    def _learn_columns(self, context: ProviderContext) -> Rows:
         """Let the estimator learn its columns from rows to start from: names, categories. Return them."""
         counts = np.array(self._survey.rows)
         total, ends = int(counts.sum()), np.cumsum(counts)
@@ -110,7 +112,7 @@ class DaskRows:
         tables, weights = zip(*dask.compute(*tasks), strict=True)
         weight = None if weights[0] is None else np.concatenate(weights)
         try:
-            rows = learning.learn(below_each_other(tables), weight, self._survey.high)
+            rows = context.learn(below_each_other(tables), weight, self._survey.high)
         except ValueError as error:
             if places is None:
                 raise
@@ -161,7 +163,7 @@ def _block_message(task: Task, place: int, memory: Any, table: Any, weight: Any)
         raise ValueError(f"In block {place} of X: {error}") from error
     if task.fill is not None and rows.missing:
         rows = Rows(np.where(np.isnan(rows.X), task.fill, rows.X), rows.weight, rows.point_variance)
-    batches = (batch for _, batch in rows.placed(None if rows.missing else task.scaling))
+    batches = (batch for _, batch in rows.batches_with_places(None if rows.missing else task.scaling))
     return task.gather(place, batches, memory)
 
 

@@ -10,7 +10,7 @@ from kullback.core import Batch
 from kullback.distributed._parts import Part, parts_of, select_rows
 from kullback.distributed._rows import BlockMessage, Task, below_each_other, merge_messages_of_blocks
 from kullback.distributed._tree import broadcast, tree_reduce
-from kullback.estimators import Learning, Pieces, Sequences, check_lengths, is_long, sample_pieces
+from kullback.estimators import Pieces, ProviderContext, Sequences, check_lengths, is_long, sample_pieces
 from kullback.learning import Clock, Learner
 
 
@@ -26,8 +26,8 @@ class DaskSequences:
     needs none.
     """
 
-    def __init__(self, data: Any, lengths: Any, sample_weight: Any, inputs: Any, learning: Learning):
-        self._prepare = learning.prepare
+    def __init__(self, data: Any, lengths: Any, sample_weight: Any, inputs: Any, context: ProviderContext):
+        self._prepare = context.prepare
         parts = parts_of(data if lengths is None else _cut(data, lengths))
         look = dask.delayed(_block_summary, pure=False)
         seen: _Summary = tree_reduce([part.submit(look) for part in parts], _merge_summaries)
@@ -42,7 +42,7 @@ class DaskSequences:
             _Holding(part, some, self._weight[first : first + len(some)], known)
             for part, (first, some), known in zip(parts, _in_blocks(self._all, rows), _split(inputs, rows), strict=True)
         ]
-        learning.learn(seen.extremes, None, seen.extremes)
+        context.learn(seen.extremes, None, seen.extremes)
         self.to_start_from: Any = _LazySequences(seen, self._fetch, is_long(int(self._all[self._weight > 0].sum())))
         self.absent = self.to_start_from.absent
 
@@ -55,7 +55,7 @@ class DaskSequences:
         return float(self._weight @ self._all)
 
     @property
-    def begun(self) -> float:
+    def n_begun(self) -> float:
         """The weight of all sequences."""
         return float(self._weight.sum())
 

@@ -18,7 +18,7 @@ _MODULES = {
     "FitRecord": "_fit_record",
     "GradientEstimator": "_gradient_estimator",
     "Interval": "constraints",
-    "Learning": "data._fit_data",
+    "ProviderContext": "data._fit_data",
     "MixtureEstimator": "mixtures._mixture_estimator",
     "NoCallback": "_fit_callback",
     "ParameterValues": "_parameter_values",

@@ -122,8 +122,8 @@ def check_answers(answers: Answers) -> Answers:
     for answer in jax.tree.leaves(answers):
         if np.issubdtype(answer.dtype, np.floating) and not (answer < np.inf).all():
             raise ValueError(
-                "The model has no answer that is finite: its parameters, or what they grow to, are too large to "
-                "compute with. Fit it anew, or look at shorter sequences."
+                "The model has no answer that is finite: its parameters, or what they grow to, are too large or too "
+                "small to compute with. Fit it anew, or look at shorter sequences."
             )
     return answers
 

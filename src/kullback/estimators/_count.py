@@ -4,11 +4,11 @@ import operator
 from typing import Any
 
 
-def checked_count(name: str, value: Any) -> int:
+def check_count(name: str, value: Any) -> int:
     """Return how many there are to be, as Python's integer: NumPy's have other methods.
 
     >>> import numpy as np
-    >>> checked_count("n_samples", np.int64(3))
+    >>> check_count("n_samples", np.int64(3))
     3
     """
     try:

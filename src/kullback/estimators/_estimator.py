@@ -13,7 +13,7 @@ from kullback.core import Batch
 from kullback.estimators._check_fit import ENDED_BEFORE_COLLAPSE
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import all_or_nothing
-from kullback.estimators._online import moved
+from kullback.estimators._online import online_step
 from kullback.estimators._table_estimator import TableEstimator
 from kullback.estimators.data._fit_data import RowData, provider_of
 from kullback.estimators.data._rows import Rows
@@ -102,7 +102,7 @@ class Estimator(TableEstimator):
         rate = self._rate_at(*record.counts, rows.mass)
         model = self._begin(rows, check_random_state(self.random_state)) if first else self._current_model()
         # a prior is what was seen before the stream: it enters once
-        model, log_likelihood = moved(model, rows, rate, getattr(self, "_prior", None) if first else None)
+        model, log_likelihood = online_step(model, rows, rate, getattr(self, "_prior", None) if first else None)
         self._keep_step(model, log_likelihood, rows.mass)
         return self
 

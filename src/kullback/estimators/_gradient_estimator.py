@@ -192,13 +192,13 @@ class GradientEstimator(TableEstimator):
     def score_samples(self, X: Any) -> np.ndarray:
         """Log-likelihood of each row, in nats; an estimate where the model has none that is exact."""
         check_is_fitted(self)
-        rows, model = self._asked(X, least=1)
+        rows, model = self._question(X, least=1)
         return self._scores(model, rows).astype(rows.X.dtype, copy=False)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Average log-likelihood of the rows, in nats."""
         check_is_fitted(self)
-        rows, model = self._asked(X, sample_weight, least=1)
+        rows, model = self._question(X, sample_weight, least=1)
         return self._mean_score(model, rows)
 
     # --- between attributes_ and models -------------------------------------------------------------------

@@ -19,7 +19,7 @@ from kullback.estimators._fit_callback import FitCallback, NoCallback
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._progress import Progress
 from kullback.estimators.constraints import validate_parameter_constraints
-from kullback.estimators.data._fit_data import FitData, Learning
+from kullback.estimators.data._fit_data import FitData, ProviderContext
 from kullback.estimators.data._preparation import Columns, Preparation
 from kullback.estimators.mixtures._spares import NO_SPARES, Spares
 from kullback.learning import CONVERGED, EM, LIMIT, Place, Rule, StepInfo, begin, decaying_rate, fit
@@ -284,9 +284,9 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _learning(self, learn: Callable[[Any, Any, Any], Any]) -> Learning:
+    def _learning(self, learn: Callable[[Any, Any, Any], Any]) -> ProviderContext:
         """Return what data that lies elsewhere asks of this estimator."""
-        return Learning(learn, self._preparation)
+        return ProviderContext(learn, self._preparation)
 
     def _preparation(self) -> Preparation:
         """Return what makes data of further tables, as things stand: the check goes with a copy of the estimator."""
@@ -309,7 +309,7 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
         self._built = (model, attributes, self._settings())
 
     @property
-    def _made(self) -> dict[str, Any]:
+    def _fitted_attributes(self) -> dict[str, Any]:
         """The attributes_ that a fit has made, as it has made them."""
         return getattr(self, "_built", (None, {}, None))[1]
 

@@ -11,11 +11,11 @@ from kullback.learning import AT_ONCE, OnlineEM, StepInfo, gather_in_turn, move,
 from kullback.runtime import as_numpy, jit
 
 
-def moved(model: Any, rows: Rows, rate: float, prior: Any = None) -> tuple[Any, float]:
+def online_step(model: Any, rows: Rows, rate: float, prior: Any = None) -> tuple[Any, float]:
     """Return the model after one step, with NumPy arrays, and the log-likelihood before it; NaN where it broke down.
 
-    Few rows go through one compiled function for all there is to do, in which the model tries the frame in which it
-    expects the data itself. Where that would lose digits, the data decides which kernel takes the step.
+    Few rows go through one compiled function for all there is to do, in which the model tries the standardization in
+    which it expects the data itself. Where that would lose digits, the data decides which kernel takes the step.
     """
     if len(rows) <= CHUNK and not rows.missing:
         ((_, values, weight),) = rows.chunks()
@@ -23,7 +23,7 @@ def moved(model: Any, rows: Rows, rate: float, prior: Any = None) -> tuple[Any, 
         if sound:
             return as_numpy(after), float(value)
     learner: OnlineEM[Any] = OnlineEM(np.asarray(rate), prior)
-    batches = (batch for _, batch in rows.placed(rows.frame_for(model)))
+    batches = (batch for _, batch in rows.batches_with_places(rows.standardization_for(model)))
     message, _ = gather_in_turn(batches, learner, model, None, None, AT_ONCE)
     after, _, info = move(model, message, learner, None, AT_ONCE)
     return as_numpy(after), float(_value(info))

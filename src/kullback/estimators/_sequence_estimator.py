@@ -19,7 +19,7 @@ from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_
 from kullback.estimators._progress import Progress
 from kullback.estimators._stream import check_stream
 from kullback.estimators.data._fit_data import SequenceData, provider_of
-from kullback.estimators.data._preparation import TABLES, prepare_sequences
+from kullback.estimators.data._preparation import TABLES, check_width, prepare_sequences
 from kullback.estimators.data._sequences import Sequences
 from kullback.learning import AT_ONCE, EM, OnlineEM, Rule, adaptive_jit, step
 from kullback.runtime import as_numpy, computing, in_float64
@@ -66,7 +66,7 @@ class SequenceEstimator(ModelEstimator):
         """Return what is added to the statistics of the data, or None."""
 
     @abc.abstractmethod
-    def _held(self, model: Any) -> Any:
+    def _later_prior(self, model: Any) -> Any:
         """Return what keeps parameters that are not learned as they are, with no prior; or None."""
 
     @abc.abstractmethod
@@ -102,7 +102,7 @@ class SequenceEstimator(ModelEstimator):
         def rule(history: list[float]) -> Rule:
             return self._rule(history, data.mass)
 
-        best = self._fit_restarts(data, start, learner, rule, self._steps, self.n_init, sequences=data.begun)
+        best = self._fit_restarts(data, start, learner, rule, self._steps, self.n_init, sequences=data.n_begun)
         if best.collapsed:
             warnings.warn(ENDED_BEFORE_COLLAPSE_OF_STATE, ConvergenceWarning, stacklevel=4)  # the line that calls `fit`
         self._forget_series()
@@ -123,11 +123,11 @@ class SequenceEstimator(ModelEstimator):
                     model = self._current_model()
                 batch = data.batch(model)
                 # a prior is what was seen before the stream: it enters once
-                prior = self._prior(model) if first else self._held(model)
+                prior = self._prior(model) if first else self._later_prior(model)
                 found = step(OnlineEM(np.asarray(rate), prior), model, None, carry, (batch,), AT_ONCE)
                 model, carry = jax.tree.map(np.array, (found.model, found.memory))
                 value = float(found.info.value) if found.info.finite else np.nan
-            self._keep_step(model, value, data.mass, data.begun)
+            self._keep_step(model, value, data.mass, data.n_begun)
         self._forget_series()
         if continues:
             self._wait(data, carry)
@@ -161,10 +161,10 @@ class SequenceEstimator(ModelEstimator):
         known = tuple(getattr(self, name, None) for name in self._carry_names)
         if known[0] is None:
             return None
-        return known[0] if len(known) == 1 else self._joined(known)
+        return known[0] if len(known) == 1 else self._carry_from(known)
 
     @abc.abstractmethod
-    def _joined(self, known: tuple[Any, ...]) -> Any:
+    def _carry_from(self, known: tuple[Any, ...]) -> Any:
         """Return the carry whose leaves these are."""
 
     @all_or_nothing
@@ -252,7 +252,7 @@ class SequenceEstimator(ModelEstimator):
 
     def score_next(self, X: Any, lengths: Any = None, inputs: Any = None, carry: Any = None) -> RowScores:
         """Return how likely each row is given those before it. With the `carry` of other rows, X goes on with them."""
-        data, model = self._asked(X, lengths, inputs)
+        data, model = self._question(X, lengths, inputs)
         if carry is not None:
             data.starts[0] = False
         with computing():
@@ -260,24 +260,20 @@ class SequenceEstimator(ModelEstimator):
         return RowScores(values[: len(data)], jax.tree.map(lambda leaf: leaf[: len(data)], states), carry)
 
     @computing()
-    def _asked(self, X: Any, lengths: Any, inputs: Any = None) -> tuple[Sequences, Any]:
+    def _question(self, X: Any, lengths: Any, inputs: Any = None) -> tuple[Sequences, Any]:
         """Return sequences to answer for, and the model that answers."""
         check_is_fitted(self)
         data = self._sequences(X, lengths, None, False, inputs)
         if len(data) == 0:
             raise ValueError("X has no rows: there is nothing to answer for.")
         model = self.to_model()
-        columns = self._shape_of(model)["n_features_in_"]
-        if data.X.shape[1] != columns:
-            raise ValueError(
-                f"X has {data.X.shape[1]} features, but {type(self).__name__} is expecting {columns} features as input."
-            )
+        check_width(type(self).__name__, data.X.shape[1], self._shape_of(model)["n_features_in_"])
         return data, model
 
     @in_float64
     def _answer(self, X: Any, lengths: Any, question: Callable[..., Any], *args: Any, inputs: Any = None) -> Any:
         """Ask the model about each row: arrays whose first axis is the rows."""
-        data, model = self._asked(X, lengths, inputs)
+        data, model = self._question(X, lengths, inputs)
         answers = question(model, data.batch(model), *args)
         return check_answers(jax.tree.map(lambda leaf: np.asarray(leaf)[: len(data)], answers))
 

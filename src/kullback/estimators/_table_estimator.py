@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kullback.core import Batch
 from kullback.estimators._check_fit import check_scale
-from kullback.estimators._count import checked_count
+from kullback.estimators._count import check_count
 from kullback.estimators._model_estimator import ModelEstimator
 from kullback.estimators._progress import Progress
 from kullback.estimators._stream import check_stream, join_first_batches
-from kullback.estimators.data._preparation import TABLES, prepare_rows
+from kullback.estimators.data._preparation import TABLES, check_width, prepare_rows
 from kullback.estimators.data._rows import Rows
 from kullback.estimators.mixtures._spares import Spares
 from kullback.learning import adaptive_jit
@@ -91,12 +91,12 @@ class TableEstimator(DensityMixin, ModelEstimator):
 
     def impute(self, X: Any, random_state: Any = None) -> np.ndarray:
         """Draw the missing entries of X given the rest; what is there stays as it is."""
-        rows, model = self._asked(X)
+        rows, model = self._question(X)
         random = check_random_state(self.random_state if random_state is None else random_state)
         result = np.array(rows.X)
         if not rows.missing:
             return result
-        for here, batch in rows.placed():
+        for here, batch in rows.batches_with_places():
             with computing(self._bits):
                 drawn = np.asarray(_impute(model, batch, jax.random.key(random.randint(2**31))))
             result[here] = np.where(np.isnan(result[here]), drawn[: here.stop - here.start], result[here])
@@ -133,24 +133,20 @@ class TableEstimator(DensityMixin, ModelEstimator):
         return answers.astype(rows.X.dtype, copy=False)
 
     def _answers(self, X: Any, sample_weight: Any, question: Callable[[Any, Batch], Any]) -> tuple[Rows, np.ndarray]:
-        rows, model = self._asked(X, sample_weight, least=1)
+        rows, model = self._question(X, sample_weight, least=1)
         model, answers = Spares(rows.X).added(model), []
-        for here, batch in rows.placed():
+        for here, batch in rows.batches_with_places():
             with computing(self._bits):
                 answers.append(np.asarray(question(model, batch))[: here.stop - here.start])
         return rows, np.concatenate(answers)
 
-    def _asked(self, X: Any, sample_weight: Any = None, least: int = 0) -> tuple[Rows, Any]:
+    def _question(self, X: Any, sample_weight: Any = None, least: int = 0) -> tuple[Rows, Any]:
         """Return rows to answer for, and the model that answers."""
         check_is_fitted(self)
         with computing(self._bits):
             rows, model = self._rows(X, sample_weight, False, least), self.to_model()
         # attributes_ that were set by hand come without the number of columns
-        columns = self._shape_of(model)["n_features_in_"]
-        if rows.X.shape[1] != columns:
-            raise ValueError(
-                f"X has {rows.X.shape[1]} features, but {type(self).__name__} is expecting {columns} features as input."
-            )
+        check_width(type(self).__name__, rows.X.shape[1], self._shape_of(model)["n_features_in_"])
         return rows, model
 
     @in_precision(lambda self: self._bits)
@@ -165,7 +161,7 @@ class TableEstimator(DensityMixin, ModelEstimator):
 
 def _at_least_one(n_samples: Any) -> int:
     try:
-        return checked_count("n_samples", n_samples)
+        return check_count("n_samples", n_samples)
     except ValueError as error:  # scikit-learn's words
         raise ValueError(
             f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample."

@@ -56,7 +56,7 @@ class OnlineEM(Learner[ClosedFormT, None, object, Pull]):
 
     Rate 1 is batch EM; rate 0 stays. `rate` is a number, a `DecayingRate` of the step, or a Python function of it, with
     which steps are taken one at a time. The memory of a stream is what models with time carry on; the inertia starts
-    from there as well. With `standardize` a model that has a quick kernel tries it in the frame in which it expects the
+    from there as well. With `standardize` a model that has a quick kernel tries it in the scale in which it expects the
     data itself.
     """
 

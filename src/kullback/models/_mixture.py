@@ -116,9 +116,9 @@ class Mixture(ClosedFormModel):
         return components
 
     def standardized(self, batch: Batch) -> tuple[Batch, Any]:
-        """Return the batch with the frame in which a mixture of Gaussians expects it, and whether it keeps its digits.
+        """Return the batch in the standardization that a mixture of Gaussians expects, and whether it keeps its digits.
 
-        The frame is the mean of the mixture, and the standard deviation of each column.
+        It is the mean of the mixture, and the standard deviation of each column.
         """
         components = self.components
         if batch.observed is not None or not components.feature_kernel_is_faster:

@@ -38,7 +38,7 @@ class SequenceData(FitData, Protocol):
     def __len__(self) -> int: ...
 
     @property
-    def begun(self) -> float:
+    def n_begun(self) -> float:
         """The weight of all sequences."""
 
     @property
@@ -53,7 +53,7 @@ class SequenceData(FitData, Protocol):
         """Hand what is here over to the device, once for all steps of a fit."""
 
 
-class Learning(NamedTuple):
+class ProviderContext(NamedTuple):
     """What data that lies elsewhere asks of the front door of a fit.
 
     `learn(X, sample_weight, highest)` learns the columns from rows that a start looks at, and returns them; `highest`
@@ -67,8 +67,8 @@ class Learning(NamedTuple):
 class Provider(NamedTuple):
     """Who makes data of the collections of one library: of their rows, and of their sequences."""
 
-    rows: Callable[[Any, Any, Learning, bool], RowData]
-    sequences: Callable[[Any, Any, Any, Any, Learning], SequenceData]
+    rows: Callable[[Any, Any, ProviderContext, bool], RowData]
+    sequences: Callable[[Any, Any, Any, Any, ProviderContext], SequenceData]
 
 
 def provider_of(X: Any) -> Provider | None:
@@ -77,7 +77,13 @@ def provider_of(X: Any) -> Provider | None:
     Providers are entry points of the group `kullback.data`, by the name of the library of the collection.
     """
     library = type(X).__module__.partition(".")[0]
-    return None if library in ("builtins", "numpy") else _load(library)
+    provider = None if library in ("builtins", "numpy") else _load(library)
+    if provider is None and hasattr(type(X), "__dask_graph__"):  # it would be taken for a table, and all of it fetched
+        raise ValueError(
+            f"X is a collection of {library}, and nothing that is installed provides its data: install kullback anew, "
+            "as 'kullback[distributed]'."
+        )
+    return provider
 
 
 @functools.cache

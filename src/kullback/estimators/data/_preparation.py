@@ -29,19 +29,26 @@ class Columns(NamedTuple):
     def validate(self, X: Any) -> np.ndarray:
         """Return a table of numbers, with these columns."""
         table = check_array(X, **TABLES, ensure_min_samples=0)
-        if table.shape[1] != self.width:
-            raise ValueError(
-                f"X has {table.shape[1]} features, but {self.estimator} is expecting {self.width} features as input."
-            )
+        self.check_width(table.shape[1])
         names = getattr(X, "columns", None)
         if self.names is not None and names is not None and tuple(names) != self.names:
             raise ValueError(f"X has the columns {list(names)}, where the fit has seen {list(self.names)}.")
         return table
 
+    def check_width(self, width: int) -> None:
+        """Raise unless a table has as many columns."""
+        check_width(self.estimator, width, self.width)
+
+
+def check_width(estimator: str, width: int, expected: int) -> None:
+    """Raise unless X has as many columns as an estimator expects; scikit-learn's words."""
+    if width != expected:
+        raise ValueError(f"X has {width} features, but {estimator} is expecting {expected} features as input.")
+
 
 @dataclasses.dataclass(frozen=True)
 class Preparation:
-    """What makes data of tables in a fit that has begun. It holds no data: workers get it in place of an estimator."""
+    """What makes data of tables in a fit that has begun. It holds none: workers get it in place of an estimator."""
 
     columns: Columns
     check: EntryCheck

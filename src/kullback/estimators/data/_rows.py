@@ -64,14 +64,14 @@ class Rows:
     def batches(self, standardization: Standardization | None = None) -> Iterator[Batch]:
         """Yield padded batches. A table of one chunk is handed over once, for all iterations; call it in 64 bits."""
         if len(self.X) > CHUNK:
-            for _, batch in self.placed(standardization):
+            for _, batch in self.batches_with_places(standardization):
                 yield batch
             return
         if self._only is None:
-            self._only = jax.tree.map(jnp.asarray, next(iter(self.placed()))[1])
+            self._only = jax.tree.map(jnp.asarray, next(iter(self.batches_with_places()))[1])
         yield self._only.scaled(standardization)
 
-    def placed(self, standardization: Standardization | None = None) -> Iterator[tuple[slice, Batch]]:
+    def batches_with_places(self, standardization: Standardization | None = None) -> Iterator[tuple[slice, Batch]]:
         """Yield the places of padded batches, and the batches."""
         for here, values, weight in self.chunks():
             values, weight = padded(values, weight)
@@ -99,7 +99,7 @@ class Rows:
             farthest = max(farthest, float(np.einsum("ij,ij->i", away, away).max()))
         return float(np.sqrt(farthest))
 
-    def frame_for(self, model: Model) -> Standardization | None:
+    def standardization_for(self, model: Model) -> Standardization | None:
         """Return the standardization of the data if the members of the model can use it."""
         members = model.featured
         if self.missing or members is None or not members.feature_kernel_is_faster:
@@ -115,13 +115,13 @@ class Rows:
 
     def start(self) -> Batch:
         """Return the first rows."""
-        return next(self.placed())[1]
+        return next(self.batches_with_places())[1]
 
     def gather(
         self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
     ) -> tuple[Any, tuple[Any, ...]]:
         """Return one message of all rows, chunk by chunk."""
-        batches = self.batches(self.frame_for(model))
+        batches = self.batches(self.standardization_for(model))
         message, memory = gather_in_turn(batches, learner, model, state, memories[0], clock.at_site(0))
         return message, (memory,)
 

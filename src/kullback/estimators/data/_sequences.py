@@ -69,7 +69,7 @@ class Sequences:
         return float(self.weight[~self.lookahead].sum())
 
     @property
-    def begun(self) -> float:
+    def n_begun(self) -> float:
         """The weight of all sequences that begin here."""
         return float(self.weight[self.starts & ~self.lookahead].sum())
 
@@ -107,7 +107,7 @@ class Sequences:
 
     def batch(self, model: Model | None = None) -> Batch:
         """Return the batch, with the standardization in which the members of a model are quick."""
-        standardization = None if model is None else self.rows.frame_for(model)
+        standardization = None if model is None else self.rows.standardization_for(model)
         if standardization is None:
             return self._plain
         return self._plain.scaled(standardization)

@@ -24,7 +24,7 @@ from kullback.estimators.hidden_markov._starts import (
     trial_result,
     trial_rows,
 )
-from kullback.estimators.mixtures._support import supported
+from kullback.estimators.mixtures._support import raise_support
 from kullback.models import HiddenMarkovModel
 
 HMM_CONSTRAINTS: dict[str, list[Any]] = {
@@ -240,7 +240,7 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
             self._emission.prior(model.emissions, first=True),
         )
 
-    def _held(self, model: HiddenMarkovModel) -> HiddenMarkovPrior | None:
+    def _later_prior(self, model: HiddenMarkovModel) -> HiddenMarkovPrior | None:
         prior = self._emission.prior(model.emissions, first=False)
         return None if prior is None else HiddenMarkovPrior(1.0, 1.0, prior)
 
@@ -267,7 +267,7 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
     def _carry_names(self) -> tuple[str, ...]:
         return ("filtered_",)
 
-    def _joined(self, known: tuple[Any, ...]) -> Any:
+    def _carry_from(self, known: tuple[Any, ...]) -> Any:
         return known[0]
 
     @property
@@ -287,7 +287,7 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
     def _start(self, data: Sequences, turn: int, random: np.random.RandomState) -> HiddenMarkovModel:
         """Return the best of some starts; what `init_params` leaves out stays as it was set."""
         if turn == 0:
-            note_overwritten(self, self._made)
+            note_overwritten(self, self._fitted_attributes)
         for name, value in self._emission.read(data.extremes, self).items():
             setattr(self, name, value)
         emission, k = self._emission, self.n_components
@@ -316,6 +316,6 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         transmat = start.transitions if emission.starts("t", "transmat_", self) else np.asarray(self.transmat_)
         emissions = emission.start(data, start, self)
         if set(emission.letters) & set(self.init_params) and data.in_part:
-            emissions = supported(emissions)
+            emissions = raise_support(emissions)
         self._check_chain(startprob, transmat)
         return self._model(startprob, transmat, emissions)

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kullback.estimators._count import checked_count
+from kullback.estimators._count import check_count
 from kullback.estimators.hidden_markov._estimator import HiddenMarkovEstimator
 
 
@@ -26,7 +26,7 @@ class ColumnsHMM(HiddenMarkovEstimator):
 
     @n_features.setter
     def n_features(self, number: Any) -> None:
-        self._n_features = checked_count("n_features", number)
+        self._n_features = check_count("n_features", number)
 
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         expected = getattr(self, "_n_features", X.shape[1])

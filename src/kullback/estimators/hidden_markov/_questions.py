@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kullback.core import Batch
-from kullback.estimators._count import checked_count
+from kullback.estimators._count import check_count
 from kullback.estimators._sequence_estimator import SequenceEstimator
 from kullback.estimators.data._sequences import padded_steps
 from kullback.estimators.hidden_markov._emission import Emission
@@ -72,7 +72,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
         return total
 
     def _why(self, X: Any, row: int) -> str:
-        data, model = self._asked(X, None)
+        data, model = self._question(X, None)
         values = np.asarray(data.X[row : row + 1], dtype=np.float64)
         with computing():
             scores = np.asarray(model.emissions.log_likelihood(Batch(values, observed=~np.isnan(values))))
@@ -95,7 +95,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
 
         `state` is the last row of an earlier answer that X goes on from, for series that are met row by row.
         """
-        data, model = self._asked(X, lengths)
+        data, model = self._question(X, lengths)
         if state is not None:
             state = np.asarray(state, dtype=np.float64)
             if state.shape != (len(self.startprob_),):
@@ -111,7 +111,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
 
         `states` has the probability of each state, `mean` what is emitted on average: for symbols, their probabilities.
         """
-        steps = checked_count("steps", steps)
+        steps = check_count("steps", steps)
         last = self.filter(X)[-1]
         transitions, states = np.asarray(self.transmat_, dtype=np.float64), []
         for _ in range(steps):
@@ -122,7 +122,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
 
     def impute(self, X: Any, lengths: Any = None, random_state: Any = None) -> np.ndarray:
         """Draw the missing entries of X given all the rest; what is there stays as it is."""
-        data, model = self._asked(X, lengths)
+        data, model = self._question(X, lengths)
         result = np.array(data.X)
         if not data.rows.missing:
             return result
@@ -136,7 +136,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Draw one sequence and its states; `currstate` is the state it begins in."""
         self._check_is_fitted()
-        n_samples = checked_count("n_samples", n_samples)
+        n_samples = check_count("n_samples", n_samples)
         random = check_random_state(self.random_state if random_state is None else random_state)
         model = self.to_model()
         if currstate is not None:

@@ -8,7 +8,7 @@ import numpy as np
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators.constraints import Interval
 from kullback.estimators.data._sequences import Sequences
-from kullback.estimators.linear._linear_init import started_system
+from kullback.estimators.linear._linear_init import initial_system
 from kullback.estimators.linear._questions import LinearDynamicalQuestions
 from kullback.learning import GainBelow
 from kullback.models import LINEAR_PARAMETERS, States
@@ -219,7 +219,7 @@ class LinearDynamicalSystem(LinearDynamicalQuestions):
     def _prior(self, model: Model) -> None:
         """Return nothing: there is none."""
 
-    def _held(self, model: Model) -> None:
+    def _later_prior(self, model: Model) -> None:
         """Return nothing: what is fixed is a field of the model."""
 
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
@@ -233,7 +233,7 @@ class LinearDynamicalSystem(LinearDynamicalQuestions):
     def _carry_names(self) -> tuple[str, ...]:
         return ("filtered_mean_", "filtered_covariance_")
 
-    def _joined(self, known: tuple[Any, ...]) -> States:
+    def _carry_from(self, known: tuple[Any, ...]) -> States:
         return States(*known)
 
     @property
@@ -258,4 +258,4 @@ class LinearDynamicalSystem(LinearDynamicalQuestions):
         missing = [name for name, value in given.items() if value is None]
         if missing:
             raise ValueError(f"{missing[0]} is fixed, and {missing[0]}_ is not set: set it before the fit.")
-        return started_system(data, self.n_latents, self.offset, given, random if turn else None)
+        return initial_system(data, self.n_latents, self.offset, given, random if turn else None)

@@ -8,7 +8,7 @@ from kullback.estimators.data._sequences import Sequences
 from kullback.models import LINEAR_PARAMETERS, LinearDynamicalSystem, subspace_start
 
 
-def started_system(
+def initial_system(
     data: Sequences, q: int, offset: bool, given: dict[str, Any], random: np.random.RandomState | None
 ) -> LinearDynamicalSystem:
     """Return a system to begin with. What is given is kept; with `random` the rest is shaken, for one more start."""

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from kullback.core import Batch
 from kullback.estimators._check_fit import check_answers
-from kullback.estimators._count import checked_count
+from kullback.estimators._count import check_count
 from kullback.estimators._sequence_estimator import SequenceEstimator
 from kullback.learning import adaptive_jit
 from kullback.models import States
@@ -43,10 +43,10 @@ class LinearDynamicalQuestions(SequenceEstimator):
         `state` is the mean and covariance of an earlier answer that X goes on from, for series that are met row by row:
         `filter(x, state=(means[-1], covariances[-1]))`.
         """
-        data, model = self._asked(X, lengths, inputs)
+        data, model = self._question(X, lengths, inputs)
         carry: Any = None
         if state is not None:
-            carry = self._joined(tuple(np.asarray(part, dtype=np.float64) for part in state))
+            carry = self._carry_from(tuple(np.asarray(part, dtype=np.float64) for part in state))
             data.starts[0] = False
         found = _filter(model, data.batch(), carry)
         return check_answers((np.asarray(found.mean)[: len(data)], np.asarray(found.covariance)[: len(data)]))
@@ -63,7 +63,7 @@ class LinearDynamicalQuestions(SequenceEstimator):
 
         A system with inputs needs those of X and those of the steps ahead.
         """
-        steps = checked_count("steps", steps)
+        steps = check_count("steps", steps)
         if not 0 < level < 1:
             raise ValueError(f"level is {level}: it must be between 0 and 1.")
         means, covariances = self.filter(X, inputs=inputs)
@@ -84,7 +84,7 @@ class LinearDynamicalQuestions(SequenceEstimator):
 
     def impute(self, X: Any, lengths: Any = None, inputs: Any = None, random_state: Any = None) -> np.ndarray:
         """Draw all missing entries of X together given the rest; what is there stays as it is."""
-        data, model = self._asked(X, lengths, inputs)
+        data, model = self._question(X, lengths, inputs)
         result = np.array(data.X)
         if not data.rows.missing:
             return result
@@ -100,7 +100,7 @@ class LinearDynamicalQuestions(SequenceEstimator):
     def sample(self, n_samples: int = 1, inputs: Any = None, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Draw one sequence and its hidden states."""
         self._check_is_fitted()
-        n_samples = checked_count("n_samples", n_samples)
+        n_samples = check_count("n_samples", n_samples)
         random = check_random_state(self.random_state if random_state is None else random_state)
         known = None if inputs is None else np.asarray(inputs, dtype=np.float64).reshape(n_samples, -1)
         key = jax.random.key(random.randint(2**31))

@@ -15,7 +15,7 @@ from kullback.estimators._estimator import Estimator
 from kullback.estimators.constraints import Interval, StrOptions
 from kullback.estimators.data._fit_data import RowData
 from kullback.estimators.data._rows import Rows
-from kullback.estimators.mixtures._mixture_init import Labels, started
+from kullback.estimators.mixtures._mixture_init import Labels, mixture_from_labels
 from kullback.learning import adaptive_jit
 from kullback.models import Mixture
 from kullback.runtime import jit
@@ -55,7 +55,7 @@ class MixtureEstimator(Estimator):
     def _start(self, data: RowData, random: np.random.RandomState) -> Mixture:
         rows, k = data.to_start_from, self.n_components
         labels = Labels(rows, self._seen_by_kmeans(rows), k, self.init_params, self._softness, random)
-        return started(self._blank_mixture(rows), rows, labels)
+        return mixture_from_labels(self._blank_mixture(rows), rows, labels)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, and return the most probable component of each row."""

@@ -53,12 +53,12 @@ class Labels:
         return share
 
 
-def started(blank: Mixture, rows: Rows, labels: Labels) -> Mixture:
+def mixture_from_labels(blank: Mixture, rows: Rows, labels: Labels) -> Mixture:
     """Return the mixture whose components have the rows that the labels give them."""
     total: Any = None
     spares = Spares(rows.X)
     spared = spares.added(blank)
-    for here, batch in rows.placed():
+    for here, batch in rows.batches_with_places():
         share = labels.of(here)
         if rows.weight is not None:
             share = share * rows.weight[here, None]

@@ -10,7 +10,7 @@ from kullback import models
 LEAST = 2.0**-16
 
 
-def supported(members: Any) -> Any:
+def raise_support(members: Any) -> Any:
     """Return components or emissions that give every category and every count some probability."""
     return members.raise_zeros(LEAST)
 
@@ -19,4 +19,4 @@ def with_support(model: Any) -> Any:
     """Return a mixture whose components give every category and count some probability; another model as it is."""
     if not isinstance(model, models.Mixture):
         return model
-    return eqx.tree_at(lambda m: m.components, model, supported(model.components))
+    return eqx.tree_at(lambda m: m.components, model, raise_support(model.components))
