@@ -1,6 +1,6 @@
 """What data and models are to every room: batches, statistics that merge, and the contracts of models."""
 
-from kullback.core._batch import Batch, Standardization, block_rows, by_blocks, row_weight, weighted_total
+from kullback.core._batch import Batch, DistinctRows, Standardization, block_rows, by_blocks, row_weight, weighted_total
 from kullback.core._extent import Extent, TimeIndex
 from kullback.core._limits import MOST_CATEGORIES
 from kullback.core._model import ClosedFormModel, Estimate, Model
@@ -21,6 +21,7 @@ __all__ = [
     "Batch",
     "CenteredStatistics",
     "ClosedFormModel",
+    "DistinctRows",
     "Estimate",
     "Extent",
     "MeanStatistics",

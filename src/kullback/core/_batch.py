@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Num
+from jaxtyping import Array, Bool, Float, Int, Num
 
 from kullback.core._extent import Extent, TimeIndex, as_float
 from kullback.core._replace import replace
@@ -32,6 +32,18 @@ class Standardization(eqx.Module):
     scale: Float[Numeric, " n"]
 
 
+class DistinctRows(eqx.Module):
+    """The few different rows of a batch, and which of them each row is.
+
+    What a row by itself says is then worked out once for each of these. It changes speed, never the meaning: models may
+    use it or look at all rows.
+    """
+
+    values: Num[Numeric, "distinct ..."]
+    observed: Bool[Numeric, "distinct ..."] | None
+    place: Int[Numeric, " rows"]
+
+
 class Batch(eqx.Module):
     """Points with weights. A padded row is a row of weight 0: its values are never looked at.
 
@@ -40,7 +52,7 @@ class Batch(eqx.Module):
     enters the statistics of Gaussian families and nothing else. `observed` says which entries are there; what is
     missing is marginalized, exactly. It is None when nothing is missing: another tree of arrays, hence another compiled
     function, hence no cost. `time` says how rows follow each other in time, for models that have one; it is None for
-    independent points.
+    independent points. `distinct` has the different rows, where they are known to be few.
     """
 
     values: Num[Numeric, "rows ..."]
@@ -49,6 +61,7 @@ class Batch(eqx.Module):
     observed: Bool[Numeric, "rows ..."] | None
     standardization: Standardization | None
     time: TimeIndex | None
+    distinct: DistinctRows | None
 
     def __init__(
         self,
@@ -58,6 +71,7 @@ class Batch(eqx.Module):
         observed: Any = None,
         standardization: Standardization | None = None,
         time: TimeIndex | None = None,
+        distinct: DistinctRows | None = None,
     ):
         # NumPy arrays stay NumPy: a batch made outside of `computing()` loses nothing when it is used inside
         values = values if isinstance(values, (np.ndarray, jax.Array)) else jnp.asarray(values)
@@ -71,6 +85,7 @@ class Batch(eqx.Module):
         self.observed = None if observed is None else xp.asarray(observed, bool)
         self.standardization = standardization
         self.time = time
+        self.distinct = distinct
         if self.observed is not None:
             values = xp.where(self.observed, values, 0)
         if weight is None:
@@ -110,13 +125,21 @@ class Batch(eqx.Module):
 
     def columns(self, values: Num[Numeric, "rows ..."], observed: Any) -> "Batch":
         """Return other columns of the same rows."""
-        return replace(self, values=jnp.asarray(values), observed=observed, standardization=None, time=None)
+        return replace(self, values=jnp.asarray(values), observed=observed, standardization=None, time=None, distinct=None)
 
     def rows(self, start: Any, count: int) -> "Batch":
         """Return `count` rows from `start` on."""
         parts = {"values": self.values, "weight": self.weight, "observed": self.observed}
         cut = functools.partial(jax.lax.dynamic_slice_in_dim, start_index=start, slice_size=count)
-        return replace(self, **{name: cut(jnp.asarray(part)) for name, part in parts.items() if part is not None})
+        found = {name: cut(jnp.asarray(part)) for name, part in parts.items() if part is not None}
+        return replace(self, distinct=None, **found)
+
+    def distinct_rows(self, weight: Float[Numeric, "distinct *batch"] | None = None) -> "Batch":
+        """Return the different rows as points of their own, of weight 1 each or of these weights."""
+        assert self.distinct is not None
+        values = self.distinct.values
+        weight = jnp.ones(values.shape[0], jnp.asarray(self.weight).dtype) if weight is None else weight
+        return replace(self, values=values, weight=weight, observed=self.distinct.observed, time=None, distinct=None)
 
 
 def block_rows(batch: Batch) -> int:

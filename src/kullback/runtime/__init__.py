@@ -2,12 +2,14 @@
 
 `computing` is the front door: every public method that computes enters it, whatever the user's settings are; functions
 and methods decorated with `in_float64` do so at each call. Functions of modules are compiled by `jit`, `quick_jit` and,
-where networks are among their arguments, `filter_jit`; a bounded number of them is kept.
+where networks are among their arguments, `filter_jit`; a bounded number of them is kept. Loops over few numbers inside
+them are `one_kernel`.
 """
 
 from kullback.runtime._compiled import jit
 from kullback.runtime._computing import computing, in_float64, in_precision, users_settings
 from kullback.runtime._networks import as_numpy, filter_jit, is_array
+from kullback.runtime._one_kernel import one_kernel
 from kullback.runtime._quick import quick_jit
 from kullback.runtime._tensor_tree import read_tree, tensor_names, tensors_of
 
@@ -19,6 +21,7 @@ __all__ = [
     "in_precision",
     "is_array",
     "jit",
+    "one_kernel",
     "quick_jit",
     "read_tree",
     "tensor_names",

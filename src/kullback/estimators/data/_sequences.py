@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from kullback.core import Batch, Model, TimeIndex
+from kullback.core import Batch, Model, TimeIndex, replace
+from kullback.estimators.data._distinct import find_distinct_rows
 from kullback.estimators.data._rows import Rows
 from kullback.estimators.data._start_rows import sample_pieces
 from kullback.learning import Clock, Learner, gather_in_turn
@@ -119,7 +120,9 @@ class Sequences:
         observed = ~np.isnan(values) if self.rows.missing else None
         inputs = None if self.inputs is None else self.padded(self.inputs, 0.0)
         time = TimeIndex(self.padded(self.starts, True), self.padded(self.lookahead, False), inputs)
-        return Batch(values, self.padded(self.weight, 0.0), self.rows.point_variance, observed, None, time)
+        weight = self.padded(self.weight, 0.0)
+        plain = Batch(values, weight, self.rows.point_variance, observed, None, time)
+        return replace(plain, distinct=find_distinct_rows(np.asarray(plain.values), observed))
 
     def hand_over(self) -> None:
         """Hand the rows over once, for all steps of a fit. Call it in 64 bits."""

@@ -11,15 +11,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from kullback.core import Batch, block_rows, replace
-from kullback.models.hidden_markov._chain import Chain
-from kullback.models.hidden_markov._forward_backward import (
-    Messages,
-    backward,
-    combine_messages,
-    forward,
-    relative_likelihoods,
-    smallest_reliable,
-)
+from kullback.models.hidden_markov._chain import Chain, Observed
+from kullback.models.hidden_markov._forward_backward import expected_transitions, filtered_at, is_reliable, likelihoods
+from kullback.models.hidden_markov._sweeps import Ahead, Counted, Likelihoods, backward, forward, nothing_ahead
 from kullback.models.hidden_markov._timeline import Timeline
 
 Merged = TypeVar("Merged")
@@ -27,7 +21,7 @@ Merged = TypeVar("Merged")
 
 def without_time(batch: Batch) -> Batch:
     """Return the rows as independent points."""
-    return replace(batch, time=None)
+    return replace(batch, time=None, distinct=None)
 
 
 def map_rows(function: Callable[..., Array], batch: Batch, *beside: Array) -> Array:
@@ -55,13 +49,13 @@ def forward_backward_blocks(
     batch: Batch,
     line: Timeline,
     scores: Callable[[Batch, Timeline], Array],
-    statistics: Callable[[Batch, Timeline, Array, Array, Array], Merged],
-) -> tuple[Merged, Float[Array, " k"], Array]:
+    statistics: Callable[[Batch, Timeline, Counted, Array], Merged],
+) -> tuple[Merged, Float[Array, "k k"], Float[Array, " k"], Array]:
     """Sweep forward and then backward over the blocks of a batch without time.
 
-    `statistics` is given a block, its timeline, its weighted posterior, its evidence and its expected transitions.
-    Returns the statistics of all blocks, the filtered states of the last row that counts, and whether numbers were near
-    enough to each other for that.
+    `statistics` is given a block, its timeline, what was counted in it and its evidence.
+    Returns the statistics of all blocks, the expected transitions, the filtered states of the last row that counts, and
+    whether numbers were near enough to each other for that.
     """
     total, block = batch.values.shape[0], block_rows(batch)
     count = -(-total // block)
@@ -75,45 +69,42 @@ def forward_backward_blocks(
     def ahead(index: Array, carry: tuple[Array, _Kept]) -> tuple[Array, _Kept]:
         alpha, kept = carry
         rows, here = at(index)
-        b, peak = relative_likelihoods(scores(rows, here))
-        incoming, alpha = forward(chain, b, here.starts, alpha)
-        found = (b, peak, incoming)
+        found, peak = likelihoods(Observed(scores(rows, here), here.starts, alpha))
+        past, alpha = forward(chain, found, here.starts, alpha)
         placed = (
             jax.lax.dynamic_update_slice_in_dim(whole, part, index * block, 0)
-            for whole, part in zip(kept, found, strict=True)
+            for whole, part in zip(kept, (found.b, peak, past), strict=True)
         )
         return alpha, _Kept(*placed)
 
     none = jnp.zeros((count * block, *before.shape), before.dtype)
-    alpha, kept = jax.lax.fori_loop(0, used, ahead, (before, _Kept(none, none[:, 0], none)))
+    _, kept = jax.lax.fori_loop(0, used, ahead, (before, _Kept(none, none[:, 0], none)))
 
-    def back(index: Any, beta: Array, kept: _Kept) -> tuple[Array, Array, Merged]:
+    def back(index: Any, behind: Ahead) -> tuple[Counted, Merged]:
         rows, here = at(index)
-        b, peak, incoming = _cut(kept, index * block, block)
-        future, beta = backward(chain, b, here.starts, beta)
-        found = combine_messages(chain, Messages(b, here.starts, here.counted, incoming, future))
-        evidence = jnp.log(found.total) + peak
-        sound = jnp.all(found.both > smallest_reliable(b))
-        return beta, sound, statistics(rows, here, found.share, evidence, found.transitions)
+        b, peak, past = _cut(kept, index * block, block)
+        found = backward(chain, Likelihoods(b), here.starts, here.counted, past, behind)
+        return found, statistics(rows, here, found, jnp.log(found.total) + peak)
 
-    def further(index: Array, carry: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
-        beta, sound, merged = carry
-        beta, here, found = back(used - 1 - index, beta, kept)
-        return beta, sound & here, merged.merge(found)
+    def further(index: Array, carry: tuple[Ahead, Array, Array, Any]) -> tuple[Ahead, Array, Array, Any]:
+        behind, moves, sound, merged = carry
+        found, gathered = back(used - 1 - index, behind)
+        return found.ahead, moves + found.moves, sound & is_reliable(found.least), merged.merge(gathered)
 
-    shapes = jax.eval_shape(lambda: back(0, before, kept)[2])
+    shapes = jax.eval_shape(lambda: back(0, nothing_ahead(before))[1])
     nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-    start = (jnp.ones_like(before), jnp.asarray(True), nothing)
-    _, sound, merged = jax.lax.fori_loop(0, used, further, start)
-    after = line.last + 1
-    states = jnp.where(after < used * block, kept.incoming[jnp.minimum(after, count * block - 1)], alpha)
-    return merged, jnp.where(after > 0, states, before), sound
+    start = (nothing_ahead(before), jnp.zeros_like(chain.transitions), jnp.asarray(True), nothing)
+    behind, moves, sound, merged = jax.lax.fori_loop(0, used, further, start)
+    last = line.last
+    states = filtered_at(kept.past, Likelihoods(kept.b), jnp.maximum(last, 0))
+    transitions = expected_transitions(chain, before, moves, behind)
+    return merged, transitions, jnp.where(last >= 0, states, before), sound
 
 
 class _Kept(NamedTuple):
     b: Float[Array, "rows k"]
     peak: Float[Array, " rows"]
-    incoming: Float[Array, "rows k"]
+    past: Float[Array, "rows k"]
 
 
 def _cut(parts: tuple[Array, ...], start: Any, rows: int) -> tuple[Array, ...]:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 
 class Chain(NamedTuple):
@@ -13,11 +13,20 @@ class Chain(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """Scores log p(v_t | h), where sequences begin, and the state before the first row if that one continues."""
+    """Scores log p(v_t | h), where sequences begin, and the state before the first row if that one continues.
 
-    scores: Float[Array, "rows k"]
+    Scores are those of each row, or those of the few different rows; then `place` says which of them each row is.
+    """
+
+    scores: Float[Array, "distinct k"]
     starts: Bool[Array, " rows"]
     before: Float[Array, " k"]
+    place: Int[Array, " rows"] | None = None
+
+    @property
+    def rows(self) -> Float[Array, "rows k"]:
+        """The scores of each row."""
+        return self.scores if self.place is None else self.scores[self.place]
 
 
 class Filtered(NamedTuple):

@@ -1,19 +1,19 @@
 """What observations say of a hidden chain: the forward–backward recursion.
 
-Rows stand one below the other, `first` marks those that begin a sequence. With the scores log p(v_t | h), seen from
+Rows stand one below the other, `starts` marks those that begin a sequence. With the scores log p(v_t | h), seen from
 their peak in each row as b_t, what comes from the past is p_t = α_{t−1}A, or π where a sequence begins, and
 α_t ∝ p_t·b_t is the filtered distribution. What comes from the future is g_t = b_t·β_t with β_t ∝ A g_{t+1}, or 1 where
 a sequence ends. Both are normalized at each step. Then, with n_t = Σ_h p_t g_t,
 
 - p(v_t | v_1 … v_{t−1}) = Σ_h p_t b_t, from its peak,
 - the posterior is p_t·g_t / n_t,
-- the expected transitions are A ∘ Σ_t α_{t−1} ⊗ g_t / n_t: one matrix product, no matrix for each step.
+- the expected transitions are A ∘ Σ_t α_{t−1} ⊗ g_t / n_t.
 
-A path that is 0 to the machine may later prove to be the likely one. Then past and future disagree, n_t is next to 0,
-and everything is computed again with logarithms (`_log_forward_backward.py`).
+The loops are in `_sweeps.py`. A path that is 0 to the machine may later prove to be the likely one. Then past and future
+disagree, n_t is next to 0, and everything is computed again with logarithms (`_log_forward_backward.py`).
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -22,125 +22,120 @@ from jaxtyping import Array, Bool, Float, Int
 
 from kullback.models.hidden_markov import _log_forward_backward as logarithms
 from kullback.models.hidden_markov._chain import Chain, Filtered, Observed, Smoothed
+from kullback.models.hidden_markov._sweeps import (
+    Ahead,
+    Counted,
+    Likelihoods,
+    backward,
+    forward,
+    nothing_ahead,
+    predictive,
+)
+
+
+def log_evidence(chain: Chain, observed: Observed) -> Float[Array, " rows"]:
+    """Return log p(v_t | v_1 … v_{t−1}) for each row. Run forward, and ask as `filter_states` does."""
+    seen, peak = likelihoods(observed)
+    total = predictive(chain, seen, observed.starts, observed.before)
+
+    def heard() -> Bool[Array, ""]:
+        return is_reliable(_sweep(chain, observed, seen)[1].least)
+
+    return jax.lax.cond(
+        _agrees(chain, total, heard),
+        lambda: jnp.log(total) + peak,
+        lambda: logarithms.filter_states(chain, observed).evidence,
+    )
 
 
 def filter_states(chain: Chain, observed: Observed) -> Filtered:
     """Run forward. Where A has zeros a path can be lost for good: then the future is asked whether one was missed."""
-    b, peak = relative_likelihoods(observed.scores)
-    incoming, last = forward(chain, b, observed.starts, observed.before)
-    past = _past(chain, incoming, observed.starts)
-    total = jnp.einsum("tk,tk->t", past, b)
-    tiny = smallest_reliable(b)
+    seen, peak = likelihoods(observed)
+    past, _ = forward(chain, seen, observed.starts, observed.before)
+    joint = past * seen.rows
+    total = joint @ jnp.ones_like(chain.initial)
 
-    def heard() -> Array:
-        future, _ = backward(chain, b, observed.starts, jnp.ones_like(last))
-        return jnp.all(jnp.einsum("tk,tk->t", past, future) > tiny)
+    def heard() -> Bool[Array, ""]:
+        return is_reliable(_back(chain, observed, seen, past).least)
 
-    agrees = jax.lax.cond(jnp.any(chain.transitions < tiny), heard, lambda: jnp.all(total > tiny))
     return jax.lax.cond(
-        agrees,
-        lambda: Filtered(jnp.concatenate([incoming[1:], last[None]]), jnp.log(total) + peak),
+        _agrees(chain, total, heard),
+        lambda: Filtered(joint / total[:, None], jnp.log(total) + peak),
         lambda: logarithms.filter_states(chain, observed),
     )
 
 
 def smooth_states(chain: Chain, observed: Observed, weight: Float[Array, " rows"], row: Int[Array, ""]) -> Smoothed:
     """Run forward and backward; `row` is the one whose filtered states are asked for."""
-    b, peak = relative_likelihoods(observed.scores)
-    incoming, last = forward(chain, b, observed.starts, observed.before)
-    future, _ = backward(chain, b, observed.starts, jnp.ones_like(observed.before))
-    found = combine_messages(chain, Messages(b, observed.starts, weight, incoming, future))
-    after = jnp.minimum(row + 1, weight.shape[0] - 1)
+    seen, peak = likelihoods(observed)
+    past, found = _sweep(chain, observed, seen, weight)
     return jax.lax.cond(
-        jnp.all(found.both > smallest_reliable(b)),
+        is_reliable(found.least),
         lambda: Smoothed(
             found.share,
             jnp.log(found.total) + peak,
-            found.transitions,
-            jnp.where(after == row + 1, incoming[after], last),
+            expected_transitions(chain, observed.before, found.moves, found.ahead),
+            filtered_at(past, seen, row),
         ),
         lambda: logarithms.smooth_states(chain, observed, weight, row),
     )
 
 
-# --- the steps of it -----------------------------------------------------------------------------------------
+# --- parts of it ---------------------------------------------------------------------------------------------
 
 
-class Messages(NamedTuple):
-    """What meets at each row."""
-
-    b: Float[Array, "rows k"]
-    starts: Bool[Array, " rows"]
-    weight: Float[Array, " rows"]
-    incoming: Float[Array, "rows k"]  # α_{t−1}
-    future: Float[Array, "rows k"]  # g_t
-
-
-class Joined(NamedTuple):
-    """What comes of it."""
-
-    share: Float[Array, "rows k"]
-    total: Float[Array, " rows"]  # Σ p_t b_t
-    both: Float[Array, " rows"]  # Σ p_t g_t
-    transitions: Float[Array, "k k"]
-
-
-def combine_messages(chain: Chain, here: Messages) -> Joined:
-    """Put what comes from the past and from the future together."""
-    past = _past(chain, here.incoming, here.starts)
-    ones = jnp.ones_like(chain.initial)  # a product with it, for the compiler would take a sum again at every entry
-    both = (past * here.future) @ ones
-    future = here.future * (here.weight / both)[:, None]
-    counts = (here.incoming * jnp.where(here.starts, 0, 1)[:, None]).T @ future
-    return Joined(past * future, (past * here.b) @ ones, both, chain.transitions * counts)
-
-
-def relative_likelihoods(scores: Float[Array, "rows k"]) -> tuple[Float[Array, "rows k"], Float[Array, " rows"]]:
-    """Return exp(score − peak) and the peak. A row that no state explains says nothing of them: it is all 1."""
+def likelihoods(observed: Observed) -> tuple[Likelihoods, Float[Array, " rows"]]:
+    """Return exp(score − peak), and the peak of each row. A row that no state explains says nothing of them: it is all 1."""
+    scores = observed.scores
     peak = jnp.max(scores, axis=-1)
     most = float(np.finfo(scores.dtype).max) / 4
     apart: Any = jax.lax.optimization_barrier  # or the peak is looked for again at every entry; it has no types
     shift = apart(jnp.clip(peak, -most, most))
-    return jnp.exp(jnp.clip(scores, -most, most) - shift[:, None]), peak
+    seen = Likelihoods(jnp.exp(jnp.clip(scores, -most, most) - shift[:, None]), observed.place)
+    return seen, peak if observed.place is None else peak[observed.place]
 
 
-def smallest_reliable(like: Array) -> float:
-    """Return what is next to 0: from there on lost paths might count."""
+def expected_transitions(
+    chain: Chain, before: Float[Array, " k"], moves: Float[Array, "k k"], ahead: Ahead
+) -> Float[Array, "k k"]:
+    """Return the transitions that backward sweeps have counted, with that to the first row."""
+    return chain.transitions * (moves + (before / jnp.sum(before))[:, None] * ahead.future)
+
+
+def filtered_at(past: Float[Array, "rows k"], seen: Likelihoods, row: Int[Array, ""]) -> Float[Array, " k"]:
+    """Return p(h_t | v_1 … v_t) of one row."""
+    joint = past[row] * seen.at(seen.steps[row])
+    return joint / jnp.sum(joint)
+
+
+def is_reliable(least: Float[Array, "..."]) -> Bool[Array, ""]:
+    """Whether numbers are all above what is next to 0: from there on lost paths might count."""
+    return jnp.all(least > _next_to_0(least))
+
+
+def _next_to_0(like: Array) -> float:
     return float(np.finfo(like.dtype).tiny) ** 0.5
 
 
-def _past(chain: Chain, incoming: Float[Array, "rows k"], first: Bool[Array, " rows"]) -> Float[Array, "rows k"]:
-    return jnp.where(first[:, None], chain.initial, incoming @ chain.transitions)
+def _agrees(chain: Chain, total: Float[Array, " rows"], heard: Any) -> Bool[Array, ""]:
+    lossy = jnp.any(chain.transitions < _next_to_0(total))
+    found: Array = jax.lax.cond(lossy, heard, lambda: is_reliable(total))
+    return found
 
 
-# Products of a vector and a matrix are written as sums: in a loop that is quicker than a call of a library.
+def _sweep(
+    chain: Chain, observed: Observed, seen: Likelihoods, weight: Float[Array, " rows"] | None = None
+) -> tuple[Float[Array, "rows k"], Counted]:
+    past, _ = forward(chain, seen, observed.starts, observed.before)
+    return past, _back(chain, observed, seen, past, weight)
 
 
-def forward(
-    chain: Chain, b: Float[Array, "rows k"], first: Bool[Array, " rows"], before: Float[Array, " k"]
-) -> tuple[Float[Array, "rows k"], Float[Array, " k"]]:
-    """Return α_{t−1} for each row t, and that of the last row."""
-
-    def step(joint: Array, row: tuple[Array, Array]) -> tuple[Array, Array]:
-        here, begins = row
-        alpha = joint / jnp.sum(joint)
-        past = jnp.where(begins, chain.initial, jnp.sum(alpha[:, None] * chain.transitions, axis=0))
-        return past * here, alpha
-
-    joint, incoming = jax.lax.scan(step, before, (b, first))
-    return incoming, joint / jnp.sum(joint)
-
-
-def backward(
-    chain: Chain, b: Float[Array, "rows k"], first: Bool[Array, " rows"], after: Float[Array, " k"]
-) -> tuple[Float[Array, "rows k"], Float[Array, " k"]]:
-    """Return g_t for each row, and what the first row says of the one before it; `after` is what the last one hears."""
-    turned = chain.transitions.T
-
-    def step(beta: Array, row: tuple[Array, Array]) -> tuple[Array, Array]:
-        here, begins = row
-        future = here * (beta / jnp.sum(beta))
-        return jnp.where(begins, 1, jnp.sum(future[:, None] * turned, axis=0)), future
-
-    beta, future = jax.lax.scan(step, after, (b, first), reverse=True)
-    return future, beta
+def _back(
+    chain: Chain,
+    observed: Observed,
+    seen: Likelihoods,
+    past: Float[Array, "rows k"],
+    weight: Float[Array, " rows"] | None = None,
+) -> Counted:
+    weight = jnp.ones_like(past[:, 0]) if weight is None else weight
+    return backward(chain, seen, observed.starts, weight, past, nothing_ahead(chain.initial))

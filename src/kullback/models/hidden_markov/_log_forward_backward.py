@@ -37,7 +37,7 @@ def smooth_states(chain: Chain, observed: Observed, weight: Float[Array, " rows"
         return (beta, counts), w * jnp.exp(both - total)
 
     start = (jnp.zeros_like(observed.before), jnp.zeros_like(chain.transitions))
-    rows = (observed.scores, jnp.isfinite(evidence), begins, past, before, weight)
+    rows = (observed.rows, jnp.isfinite(evidence), begins, past, before, weight)
     (_, counts), share = jax.lax.scan(step, start, rows, reverse=True)
     return Smoothed(share, evidence, counts, jnp.exp(alpha[row]))
 
@@ -59,4 +59,4 @@ def _forward(
         alpha = joint - logsumexp(joint)
         return alpha, (past, alpha, total, begins | lost)
 
-    return jax.lax.scan(step, jnp.log(observed.before), (observed.scores, observed.starts))[1]
+    return jax.lax.scan(step, jnp.log(observed.before), (observed.rows, observed.starts))[1]

@@ -15,10 +15,19 @@ from kullback.models._mixture import align_components, distances, tie_parameter
 from kullback.models.hidden_markov import _log_forward_backward as logarithms
 from kullback.models.hidden_markov._blocks import forward_backward_blocks, map_rows, without_time
 from kullback.models.hidden_markov._chain import Chain, Observed, Smoothed
-from kullback.models.hidden_markov._forward_backward import filter_states, smooth_states
+from kullback.models.hidden_markov._forward_backward import (
+    expected_transitions,
+    filter_states,
+    filtered_at,
+    is_reliable,
+    likelihoods,
+    log_evidence,
+    smooth_states,
+)
 from kullback.models.hidden_markov._matching import as_matrices, match_states
 from kullback.models.hidden_markov._paths import draw_path, draw_path_given, most_probable_path
 from kullback.models.hidden_markov._statistics import HiddenMarkovStatistics, shares, with_end
+from kullback.models.hidden_markov._sweeps import Counted, backward_in_sum, forward, nothing_ahead
 from kullback.models.hidden_markov._timeline import Timeline, sequence_starts, timeline
 from kullback.models.hidden_markov._usage import stationary, usage, usage_until_the_end
 from kullback.numerics import Numeric, as_parameter, check_probabilities, is_concrete
@@ -112,19 +121,26 @@ class HiddenMarkovModel(ClosedFormModel):
         """Return what the rows say, and how they belong to sequences."""
         before = self._before(carry)
         line = timeline(batch, carry is None, before)
+        if self._looks_up(batch):
+            scores = self.emissions.log_likelihood(batch.distinct_rows()).astype(before.dtype)
+            return Observed(scores, line.starts, before, jnp.asarray(batch.distinct.place)), line
         scores = map_rows(
             lambda rows, _, *part: self._scores(rows, Timeline(*part), ending), without_time(batch), *line
         )
         return Observed(scores, line.starts, before), line
 
+    def _looks_up(self, batch: Batch) -> bool:
+        """Whether scores are worked out once for each of the different rows: where a row ends, its score is its own."""
+        return batch.distinct is not None and self.ending is None
+
     def log_likelihood(self, batch: Batch, carry: Any = None) -> Float[Array, " rows"]:
         """Return log p(v_t | v_1 … v_{t−1}) for each row; over a sequence they add up to its log-likelihood."""
-        return filter_states(self._chain, self._observed(batch, carry)[0]).evidence
+        return log_evidence(self._chain, self._observed(batch, carry)[0])
 
     def posterior(self, batch: Batch, key: Any = None, carry: Any = None) -> Float[Array, "rows k"]:
         """Return p(h_t | v_1 … v_T) for each row. A row that no state can explain says nothing of the states."""
-        observed, _ = self._observed(batch, carry)
-        return smooth_states(self._chain, observed, jnp.ones_like(observed.scores[:, 0]), jnp.asarray(0)).share
+        observed, line = self._observed(batch, carry)
+        return smooth_states(self._chain, observed, jnp.ones_like(line.counted), jnp.asarray(0)).share
 
     def filter(self, batch: Batch, carry: Any = None) -> tuple[Float[Array, "rows k"], Float[Array, " k"]]:
         """Return p(h_t | v_1 … v_t) for each row, and what the next batch carries on: batches may have one row."""
@@ -158,15 +174,41 @@ class HiddenMarkovModel(ClosedFormModel):
 
     def expected_statistics(self, batch: Batch, carry: Any = None) -> tuple[HiddenMarkovStatistics, Float[Array, " k"]]:
         """Return expected counts and the emissions' statistics, and the filtered state of the last row that counts."""
+        if self._looks_up(batch):
+            return self._in_sum(batch, carry)
         if batch.values.shape[0] <= block_rows(batch):
             return self._at_once(batch, carry, smooth_states)
         before = self._before(carry)
         line = timeline(batch, carry is None, before)
-        found, states, sound = forward_backward_blocks(
+        found, transitions, states, sound = forward_backward_blocks(
             self._chain, before, without_time(batch), line, self._scores, self._block_statistics
         )
         return jax.lax.cond(
-            sound, lambda: (found, states), lambda: self._at_once(batch, carry, logarithms.smooth_states)
+            sound,
+            lambda: (replace(found, transitions=transitions), states),
+            lambda: self._at_once(batch, carry, logarithms.smooth_states),
+        )
+
+    def _in_sum(self, batch: Batch, carry: Any) -> tuple[HiddenMarkovStatistics, Float[Array, " k"]]:
+        """Return the statistics of a batch of few different rows."""
+        chain = self._chain
+        observed, line = self._observed(batch, carry)
+        seen, peak = likelihoods(observed)
+        past, _ = forward(chain, seen, line.starts, observed.before)
+        found = backward_in_sum(chain, seen, line.starts, line.counted, past, nothing_ahead(chain.initial))
+        gathered = HiddenMarkovStatistics(
+            jnp.sum(line.counted),
+            _weighted_sum(line.counted, jnp.log(found.total) + peak),
+            found.begun,
+            expected_transitions(chain, observed.before, found.moves, found.ahead),
+            None,
+            by_blocks(self._emission_statistics, batch.distinct_rows(found.share)),
+        )
+        states = filtered_at(past, seen, jnp.maximum(line.last, 0))
+        return jax.lax.cond(
+            is_reliable(found.least),
+            lambda: (gathered, jnp.where(line.last >= 0, states, observed.before)),
+            lambda: self._at_once(batch, carry, logarithms.smooth_states),
         )
 
     def _at_once(
@@ -174,10 +216,16 @@ class HiddenMarkovModel(ClosedFormModel):
     ) -> tuple[HiddenMarkovStatistics, Float[Array, " k"]]:
         observed, line = self._observed(batch, carry)
         found = smooth(self._chain, observed, line.counted, jnp.maximum(line.last, 0))
-        gathered = self._block_statistics(without_time(batch), line, found.share, found.evidence, found.transitions)
+        gathered = self._statistics(without_time(batch), line, found.share, found.evidence, found.transitions)
         return gathered, jnp.where(line.last >= 0, found.states, observed.before)
 
     def _block_statistics(
+        self, rows: Batch, line: Timeline, found: Counted, evidence: Float[Array, " rows"]
+    ) -> HiddenMarkovStatistics:
+        """Return the statistics of a block, but for the transitions."""
+        return self._statistics(rows, line, found.share, evidence, jnp.zeros_like(found.moves))
+
+    def _statistics(
         self,
         rows: Batch,
         line: Timeline,
@@ -188,7 +236,7 @@ class HiddenMarkovModel(ClosedFormModel):
         """Return the statistics of rows with their weighted posterior."""
         return HiddenMarkovStatistics(
             jnp.sum(line.counted),
-            jnp.sum(jnp.where(line.counted > 0, line.counted * evidence, 0)),
+            _weighted_sum(line.counted, evidence),
             line.starts.astype(share.dtype) @ share,
             transitions,
             None if self.ending is None else line.ends.astype(share.dtype) @ share,
@@ -348,6 +396,11 @@ class HiddenMarkovModel(ClosedFormModel):
             ending=None if self.ending is None else self.ending[order],
             emissions=align_components(emissions, reference.emissions),
         )
+
+
+def _weighted_sum(weight: Float[Array, " rows"], evidence: Float[Array, " rows"]) -> Float[Array, ""]:
+    """Add up what rows are worth. A row that does not count may be impossible."""
+    return jnp.sum(jnp.where(weight > 0, weight * evidence, 0))
 
 
 @jit

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from kullback.models.hidden_markov._chain import Chain, Observed
+from kullback.runtime import one_kernel
 
 
 def most_probable_path(chain: Chain, observed: Observed) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
@@ -13,11 +14,31 @@ def most_probable_path(chain: Chain, observed: Observed) -> tuple[Int[Array, " r
     A row that cannot be adds −inf and says nothing of the states.
     """
     kernel, initial = jnp.log(chain.transitions), jnp.log(chain.initial)
+    best, added, begins = _best_scores(kernel, initial, observed.scores, _steps(observed), jnp.log(observed.before))
+    return _best_states(kernel, best, begins), added
 
-    def forward(best: Array, row: tuple[Array, Array]) -> tuple[Array, tuple[Array, ...]]:
-        score, begins = row
-        arriving = best[:, None] + kernel
-        past = jnp.max(arriving, axis=0)
+
+def _steps(observed: Observed) -> tuple[Int[Array, " rows"], Bool[Array, " rows"]]:
+    """Return which of the scores each row has, and which rows begin."""
+    rows = observed.starts.shape[0]
+    place = jnp.arange(rows, dtype=jnp.int32) if observed.place is None else observed.place
+    return place, observed.starts
+
+
+@one_kernel
+def _best_scores(
+    kernel: Float[Array, "k k"],
+    initial: Float[Array, " k"],
+    scores: Float[Array, "distinct k"],
+    steps: tuple[Int[Array, " rows"], Bool[Array, " rows"]],
+    before: Float[Array, " k"],
+) -> tuple[Float[Array, "rows k"], Float[Array, " rows"], Bool[Array, " rows"]]:
+    """Return the best score of a path that ends in each state, from its peak; what a row adds; which rows begin."""
+
+    def step(best: Array, row: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array, Array]]:
+        place, begins = row
+        score = scores[place]
+        past = jnp.max(best[:, None] + kernel, axis=0)
         lost = jnp.max(past) == -jnp.inf
         past = jnp.where(begins | lost, initial, past)
         total = jnp.max(past + score)
@@ -25,17 +46,25 @@ def most_probable_path(chain: Chain, observed: Observed) -> tuple[Int[Array, " r
         joint = past + jnp.where(explained, score, 0)
         added = jnp.where(explained & (begins | ~lost), total, -jnp.inf)
         best = joint - jnp.max(joint)
-        return best, (best, jnp.argmax(arriving, axis=0), added, begins | lost)
+        return best, (best, added, begins | lost)
 
-    def backward(state: Array, row: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-        best, come_from, begins = row
-        here = jnp.where(state < 0, jnp.argmax(best), state)
-        return jnp.where(begins, -1, come_from[here]), here
+    return jax.lax.scan(step, before, steps)[1]
 
-    rows = (observed.scores, observed.starts)
-    _, (best, come_from, added, begins) = jax.lax.scan(forward, jnp.log(observed.before), rows)
-    _, states = jax.lax.scan(backward, jnp.asarray(-1), (best, come_from, begins), reverse=True)
-    return states, added
+
+@one_kernel
+def _best_states(
+    kernel: Float[Array, "k k"], best: Float[Array, "rows k"], begins: Bool[Array, " rows"]
+) -> Int[Array, " rows"]:
+    """Return the path, last row first: of each state only the best one before it is looked for."""
+    onward = kernel.T
+
+    def step(following: tuple[Array, Array], row: tuple[Array, Array]) -> tuple[tuple[Array, Array], Array]:
+        state, ends = following
+        here, begins = row
+        state = jnp.argmax(jnp.where(ends, here, here + onward[state]))
+        return (state, begins), state
+
+    return jax.lax.scan(step, (jnp.asarray(0), jnp.asarray(True)), (best, begins), reverse=True)[1]
 
 
 def draw_path_given(
