@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 
@@ -24,9 +25,9 @@ class Observed(NamedTuple):
     place: Int[Array, " rows"] | None = None
 
     @property
-    def rows(self) -> Float[Array, "rows k"]:
-        """The scores of each row."""
-        return self.scores if self.place is None else self.scores[self.place]
+    def places(self) -> Int[Array, " rows"]:
+        """Which of the scores each row has."""
+        return jnp.arange(self.starts.shape[0], dtype=jnp.int32) if self.place is None else self.place
 
 
 class Filtered(NamedTuple):

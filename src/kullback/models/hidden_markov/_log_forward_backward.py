@@ -4,59 +4,99 @@ A row that cannot be, given the rows before it, has a likelihood of 0. It says n
 chain predicts. A row that no state leads to begins anew.
 """
 
+from typing import Any, NamedTuple
+
 import jax
 import jax.numpy as jnp
-from jax.nn import logsumexp
 from jaxtyping import Array, Bool, Float, Int
 
 from kullback.models.hidden_markov._chain import Chain, Filtered, Observed, Smoothed
+from kullback.runtime import one_kernel
 
 
 def filter_states(chain: Chain, observed: Observed) -> Filtered:
     """Return p(h_t | v_1 … v_t) and log p(v_t | v_1 … v_{t−1}) for each row."""
-    _, alpha, evidence, _ = _forward(chain, observed)
-    return Filtered(jnp.exp(alpha), evidence)
+    found = _forward(*_logarithms(chain, observed), observed.scores, observed.places, observed.starts)
+    return Filtered(jnp.exp(found.alpha), found.evidence)
 
 
 def smooth_states(chain: Chain, observed: Observed, weight: Float[Array, " rows"], row: Int[Array, ""]) -> Smoothed:
     """Return the weighted posterior, the evidence, the expected transitions and the filtered states of one row."""
-    past, alpha, evidence, begins = _forward(chain, observed)
-    before = jnp.concatenate([jnp.log(observed.before)[None], alpha[:-1]])
-    kernel = jnp.log(chain.transitions)
-
-    def step(carry: tuple[Array, Array], row: tuple[Array, ...]) -> tuple[tuple[Array, Array], Array]:
-        beta, counts = carry
-        score, possible, begin, here, earlier, w = row
-        future = jnp.where(possible, score, 0) + beta
-        both = here + future
-        total = logsumexp(both)
-        pairs = earlier[:, None] + kernel + future - total
-        counts = counts + jnp.where(begin | (w <= 0), 0, w * jnp.exp(pairs))
-        before = logsumexp(kernel + future, axis=1)
-        beta = jnp.where(begin, 0, before - jnp.max(before))
-        return (beta, counts), w * jnp.exp(both - total)
-
-    start = (jnp.zeros_like(observed.before), jnp.zeros_like(chain.transitions))
-    rows = (observed.rows, jnp.isfinite(evidence), begins, past, before, weight)
-    (_, counts), share = jax.lax.scan(step, start, rows, reverse=True)
-    return Smoothed(share, evidence, counts, jnp.exp(alpha[row]))
+    kernel, initial, before = _logarithms(chain, observed)
+    found = _forward(kernel, initial, before, observed.scores, observed.places, observed.starts)
+    earlier = jnp.concatenate([before[None], found.alpha[:-1]])
+    share, counts = _backward(kernel, observed.scores, observed.places, found, earlier, weight)
+    return Smoothed(share, found.evidence, counts, jnp.exp(found.alpha[row]))
 
 
+class _Forward(NamedTuple):
+    """Logarithms: of what the past says, of the filtered states, of the evidence; and which rows begin."""
+
+    past: Float[Array, "rows k"]
+    alpha: Float[Array, "rows k"]
+    evidence: Float[Array, " rows"]
+    begins: Bool[Array, " rows"]
+
+
+def _logarithms(chain: Chain, observed: Observed) -> tuple[Array, Array, Array]:
+    return jnp.log(chain.transitions), jnp.log(chain.initial), jnp.log(observed.before)
+
+
+@one_kernel
 def _forward(
-    chain: Chain, observed: Observed
-) -> tuple[Float[Array, "rows k"], Float[Array, "rows k"], Float[Array, " rows"], Bool[Array, " rows"]]:
-    """Return logarithms: of what the past says, of the filtered states, of the evidence; and which rows begin."""
-    kernel, initial = jnp.log(chain.transitions), jnp.log(chain.initial)
-
-    def step(alpha: Array, row: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array, Array, Array]]:
-        score, begins = row
-        past = logsumexp(alpha[:, None] + kernel, axis=0)
+    kernel: Float[Array, "k k"],
+    initial: Float[Array, " k"],
+    before: Float[Array, " k"],
+    scores: Float[Array, "distinct k"],
+    places: Int[Array, " rows"],
+    starts: Bool[Array, " rows"],
+) -> _Forward:
+    def step(alpha: Array, row: tuple[Array, Array]) -> tuple[Array, _Forward]:
+        place, begins = row
+        score = scores[place]
+        past = _log_sum(alpha[:, None] + kernel)
         lost = jnp.max(past) == -jnp.inf
         past = jnp.where(begins | lost, initial, past)
-        total = jnp.where(lost & ~begins, -jnp.inf, logsumexp(past + score))
+        total = jnp.where(lost & ~begins, -jnp.inf, _log_sum(past + score))
         explained = jnp.isfinite(total)
         joint = past + jnp.where(explained, score, 0)
-        alpha = joint - logsumexp(joint)
-        return alpha, (past, alpha, total, begins | lost)
+        alpha = joint - _log_sum(joint)
+        return alpha, _Forward(past, alpha, total, begins | lost)
 
-    return jax.lax.scan(step, jnp.log(observed.before), (observed.rows, observed.starts))[1]
+    return jax.lax.scan(step, before, (places, starts))[1]
+
+
+@one_kernel
+def _backward(
+    kernel: Float[Array, "k k"],
+    scores: Float[Array, "distinct k"],
+    places: Int[Array, " rows"],
+    found: _Forward,
+    earlier: Float[Array, "rows k"],
+    weight: Float[Array, " rows"],
+) -> tuple[Float[Array, "rows k"], Float[Array, "k k"]]:
+    """Return the weighted posterior, and the expected transitions."""
+    turned = kernel.T
+
+    def step(carry: tuple[Array, Array], row: tuple[Any, ...]) -> tuple[tuple[Array, Array], Array]:
+        beta, counts = carry
+        place, here, alpha, w = row
+        future = jnp.where(jnp.isfinite(here.evidence), scores[place], 0) + beta
+        both = here.past + future
+        total = _log_sum(both)
+        pairs = alpha[:, None] + kernel + future - total
+        counts = counts + jnp.where(here.begins | (w <= 0), 0, w * jnp.exp(pairs))
+        before = _log_sum(turned + future[:, None])
+        beta = jnp.where(here.begins, 0, before - jnp.max(before))
+        return (beta, counts), w * jnp.exp(both - total)
+
+    start = (jnp.zeros_like(kernel[0]), jnp.zeros_like(kernel))
+    (_, counts), share = jax.lax.scan(step, start, (places, found, earlier, weight), reverse=True)
+    return share, counts
+
+
+def _log_sum(x: Float[Array, "k ..."]) -> Float[Array, "..."]:
+    """Return log Σ exp x over the first axis, from the largest; −inf where there is nothing."""
+    peak = jnp.max(x, axis=0)
+    shift = jnp.where(jnp.isfinite(peak), peak, 0)
+    return jnp.log(jnp.sum(jnp.exp(x - shift), axis=0)) + shift

@@ -193,23 +193,31 @@ class HiddenMarkovModel(ClosedFormModel):
         """Return the statistics of a batch of few different rows."""
         chain = self._chain
         observed, line = self._observed(batch, carry)
+        last = jnp.maximum(line.last, 0)
         seen, peak = likelihoods(observed)
         past, _ = forward(chain, seen, line.starts, observed.before)
         found = backward_in_sum(chain, seen, line.starts, line.counted, past, nothing_ahead(chain.initial))
+
+        def quickly() -> tuple[Array, ...]:
+            moves = expected_transitions(chain, observed.before, found.moves, found.ahead)
+            return jnp.log(found.total) + peak, found.begun, moves, found.share, filtered_at(past, seen, last)
+
+        def surely() -> tuple[Array, ...]:
+            again = logarithms.smooth_states(chain, observed, line.counted, last)
+            begun = line.starts.astype(again.share.dtype) @ again.share
+            share = jnp.zeros_like(found.share).at[observed.place].add(again.share)
+            return again.evidence, begun, again.transitions, share, again.states
+
+        evidence, begun, moves, share, states = jax.lax.cond(is_reliable(found.least), quickly, surely)
         gathered = HiddenMarkovStatistics(
             jnp.sum(line.counted),
-            _weighted_sum(line.counted, jnp.log(found.total) + peak),
-            found.begun,
-            expected_transitions(chain, observed.before, found.moves, found.ahead),
+            _weighted_sum(line.counted, evidence),
+            begun,
+            moves,
             None,
-            by_blocks(self._emission_statistics, batch.distinct_rows(found.share)),
+            by_blocks(self._emission_statistics, batch.distinct_rows(share)),
         )
-        states = filtered_at(past, seen, jnp.maximum(line.last, 0))
-        return jax.lax.cond(
-            is_reliable(found.least),
-            lambda: (gathered, jnp.where(line.last >= 0, states, observed.before)),
-            lambda: self._at_once(batch, carry, logarithms.smooth_states),
-        )
+        return gathered, jnp.where(line.last >= 0, states, observed.before)
 
     def _at_once(
         self, batch: Batch, carry: Any, smooth: Callable[..., Smoothed]

@@ -14,15 +14,9 @@ def most_probable_path(chain: Chain, observed: Observed) -> tuple[Int[Array, " r
     A row that cannot be adds −inf and says nothing of the states.
     """
     kernel, initial = jnp.log(chain.transitions), jnp.log(chain.initial)
-    best, added, begins = _best_scores(kernel, initial, observed.scores, _steps(observed), jnp.log(observed.before))
+    before, steps = jnp.log(observed.before), (observed.places, observed.starts)
+    best, added, begins = _best_scores(kernel, initial, observed.scores, steps, before)
     return _best_states(kernel, best, begins), added
-
-
-def _steps(observed: Observed) -> tuple[Int[Array, " rows"], Bool[Array, " rows"]]:
-    """Return which of the scores each row has, and which rows begin."""
-    rows = observed.starts.shape[0]
-    place = jnp.arange(rows, dtype=jnp.int32) if observed.place is None else observed.place
-    return place, observed.starts
 
 
 @one_kernel
