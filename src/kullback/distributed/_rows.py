@@ -83,6 +83,9 @@ class DaskRows:
         """Return one message of all blocks, put together in their order."""
         return self._gather(Task(self._prepare(), learner, model, state, clock, self._scaling_for(model)), memories)
 
+    def resident(self, model: Any) -> None:
+        """Return nothing: it lies elsewhere."""
+
     # --- inside -----------------------------------------------------------------------------------------
 
     def _scaling_for(self, model: Any) -> Standardization | None:
