@@ -90,10 +90,10 @@ class DaskRows:
 
     def _scaling_for(self, model: Any) -> Standardization | None:
         members = model.featured
-        if members is None or not members.feature_kernel_is_faster or not np.isfinite(self._radius):
+        if members is None or not members.has_quick_kernel or not np.isfinite(self._radius):
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            accurate = members.feature_kernel_is_accurate(self._standardization, self._radius)
+            accurate = members.quick_kernel_is_accurate(self._standardization, self._radius)
         return self._standardization if accurate else None
 
     def _gather(self, task: "Task", memories: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:

@@ -110,7 +110,7 @@ def _keeps_its_kernel(model: Any, batch: Batch, radius: Scalar) -> Scalar:
     """Whether the kernel of features, where the batch asks for it, keeps its digits under this model without doubt."""
     if batch.standardization is None:
         return True
-    accurate: Scalar = model.featured.feature_kernel_is_accurate(batch.standardization, _FARTHER * radius)
+    accurate: Scalar = model.featured.quick_kernel_is_accurate(batch.standardization, _FARTHER * radius)
     return accurate
 
 

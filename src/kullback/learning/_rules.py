@@ -61,9 +61,9 @@ class Bounds(NamedTuple):
         return cls(np.float64(start), np.float64(tolerance), np.int32(steps), np.bool_(falling), np.float64(scale))
 
     def are_far(self, before: Any, value: Any) -> Any:
-        """Whether a step from one value to another is inside the bounds beyond all rounding."""
+        """Whether a step from one value to another is inside the bounds, and not because of how they were scaled."""
         gain = (value - before) * self.scale
-        rounding = 8 * np.finfo(value.dtype).eps * abs(value) * self.scale
+        rounding = (self.scale != 1) * 8 * np.finfo(value.dtype).eps * abs(value) * self.scale
         return ~((gain < self.tolerance + rounding) & (self.falling | (-gain < self.tolerance + rounding)))
 
 

@@ -106,11 +106,11 @@ class Rows:
     def standardization_for(self, model: Model) -> Standardization | None:
         """Return the standardization of the data if the members of the model can use it."""
         members = model.featured
-        if self.missing or members is None or not members.feature_kernel_is_faster:
+        if self.missing or members is None or not members.has_quick_kernel:
             return None
         with np.errstate(over="ignore", invalid="ignore"):  # members may be far away: then features do not pay
             standardization, radius = self.standardization
-            accurate = np.isfinite(radius) and members.feature_kernel_is_accurate(standardization, radius)
+            accurate = np.isfinite(radius) and members.quick_kernel_is_accurate(standardization, radius)
             return standardization if accurate else None
 
     # --- as the loop asks for it ------------------------------------------------------------------------
