@@ -51,6 +51,9 @@ class Sites:
     def steps(self, position, most):
         return None
 
+    def resident(self, model):
+        return None
+
     def gather(self, learner, model, state, memories, clock):
         found = [
             gather(model, block, learner, state, memory, clock._replace(key=jax.random.fold_in(clock.key, site)))

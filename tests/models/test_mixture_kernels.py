@@ -4,6 +4,7 @@ import equinox as eqx
 import jax
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
@@ -55,14 +56,33 @@ def test_features_and_whitened_rows_say_the_same(kind):
 @pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
 def test_features_are_refused_where_they_would_lose_digits(kind):
     standardization = Standardization(np.zeros(N), np.ones(N))
-    assert gaussians(kind).feature_kernel_is_accurate(standardization, 10.0)
-    assert not gaussians(kind, away=1e5).feature_kernel_is_accurate(standardization, 10.0)
-    assert not gaussians(kind).feature_kernel_is_accurate(standardization, 1e5)
+    assert gaussians(kind).quick_kernel_is_accurate(standardization, 10.0)
+    assert not gaussians(kind, away=1e5).quick_kernel_is_accurate(standardization, 10.0)
+    assert not gaussians(kind).quick_kernel_is_accurate(standardization, 1e5)
 
 
-def test_features_are_refused_where_columns_are_many():
-    few = Gaussian(np.zeros((2, 20)), np.tile(np.eye(20), (2, 1, 1)))
-    assert not few.feature_kernel_is_accurate(Standardization(np.zeros(20), np.ones(20)), 1.0)
+@pytest.mark.parametrize("members", [2, 40])
+@pytest.mark.parametrize("columns", [1, 5, 33, 64])
+def test_quick_kernel_of_all_sizes_is_numpy_s_arithmetic(members, columns):
+    """Products are cut in parts where columns are many: responsibilities and moments by SciPy and NumPy."""
+    rng = np.random.default_rng(columns)
+    X, weight = rng.normal(size=(90, columns)) + 3, rng.uniform(0, 2, 90)
+    root = rng.normal(size=(members, columns, columns)) / columns
+    mean, covariance = rng.normal(size=(members, columns)) + 3, root @ root.swapaxes(-1, -2) + np.eye(columns)
+    model = Mixture(rng.dirichlet(np.ones(members)), Gaussian(mean, covariance))
+    standardization = Standardization(X.mean(axis=0), X.std(axis=0))
+    _, data = step(model, Batch(X, weight, 0.25, standardization=standardization))
+    densities = [multivariate_normal(m, c).logpdf(X) for m, c in zip(mean, covariance, strict=True)]
+    joint = np.log(model.weights) + np.transpose(densities)
+    total = logsumexp(joint, axis=1)
+    share = weight[:, None] * np.exp(joint - total[:, None])
+    assert float(data.log_likelihood) == pytest.approx(weight @ total, rel=1e-12)
+    np.testing.assert_allclose(data.components.mass, share.sum(axis=0), rtol=1e-11)
+    for k in range(members):
+        average = np.average(X, axis=0, weights=share[:, k])
+        spread = np.cov(X.T, bias=True, aweights=share[:, k]).reshape(columns, columns) + 0.25 * np.eye(columns)
+        np.testing.assert_allclose(data.components.mean[k], average, rtol=1e-11)
+        np.testing.assert_allclose(data.components.spread[k], spread, rtol=1e-9, atol=1e-11)
 
 
 def test_clusters_far_apart_keep_their_digits():

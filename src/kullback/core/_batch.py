@@ -19,13 +19,15 @@ Merged = TypeVar("Merged")
 
 #: Numbers that are worked on at once. Statistics of blocks merge, so a long batch needs the memory of a short one.
 _AT_ONCE = 2**20
+#: Numbers of a block that quick kernels go through again and again.
+_IN_CACHE = 2**15
 
 
 class Standardization(eqx.Module):
     """Where the data lies: its center and the scale of each column.
 
     Seen from there, products of coordinates keep their digits and Gaussians may use their quick kernel. A batch has one
-    only where that holds (`feature_kernel_is_accurate`); it changes speed, never the meaning.
+    only where that holds (`quick_kernel_is_accurate`); it changes speed, never the meaning.
     """
 
     center: Float[Numeric, " n"]
@@ -148,7 +150,7 @@ def block_rows(batch: Batch) -> int:
     if batch.observed is not None:
         rows = _AT_ONCE // (2 * n * n)
     elif batch.standardization is not None:
-        rows = max(_AT_ONCE // (n * (n + 3) // 2), 512)
+        rows = max(_IN_CACHE // n, 256)
     else:
         rows = 2048
     return 1 << (min(max(rows, 64), 4096).bit_length() - 1)

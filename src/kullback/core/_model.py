@@ -1,6 +1,7 @@
 """What every model answers, and what one with a closed form does: the contracts that all learning stands on."""
 
 import abc
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import equinox as eqx
@@ -100,6 +101,10 @@ class ClosedFormModel(Model):
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
         """Return log p(v | Θ) for each row."""
 
+    def scorer(self, batch: Batch) -> Callable[[Batch], Float[Array, "rows *batch"]]:
+        """Return `log_likelihood` as a function of blocks of a batch: what no row enters is worked out here, once."""
+        return self.log_likelihood
+
     def estimate_log_likelihood(self, batch: Batch, key: Any = None, draws: int = 1) -> Estimate:
         """Return log p(v | Θ) for each row: it is exact, and nothing is drawn."""
         exact = self.log_likelihood(batch)
@@ -115,11 +120,11 @@ class ClosedFormModel(Model):
         return self
 
     @property
-    def feature_kernel_is_faster(self) -> bool:
-        """Whether there is a kernel of features that is the quicker one, for batches with a standardization."""
+    def has_quick_kernel(self) -> bool:
+        """Whether there is a quick kernel for batches with a standardization."""
         return False
 
-    def feature_kernel_is_accurate(self, standardization: Standardization, radius: Any) -> Any:
+    def quick_kernel_is_accurate(self, standardization: Standardization, radius: Any) -> Any:
         """Whether that kernel keeps its digits for data that reaches so far from its center."""
         return False
 

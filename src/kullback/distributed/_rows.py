@@ -83,14 +83,17 @@ class DaskRows:
         """Return one message of all blocks, put together in their order."""
         return self._gather(Task(self._prepare(), learner, model, state, clock, self._scaling_for(model)), memories)
 
+    def resident(self, model: Any) -> None:
+        """Return nothing: it lies elsewhere."""
+
     # --- inside -----------------------------------------------------------------------------------------
 
     def _scaling_for(self, model: Any) -> Standardization | None:
         members = model.featured
-        if members is None or not members.feature_kernel_is_faster or not np.isfinite(self._radius):
+        if members is None or not members.has_quick_kernel or not np.isfinite(self._radius):
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            accurate = members.feature_kernel_is_accurate(self._standardization, self._radius)
+            accurate = members.quick_kernel_is_accurate(self._standardization, self._radius)
         return self._standardization if accurate else None
 
     def _gather(self, task: "Task", memories: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:

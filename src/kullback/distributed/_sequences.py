@@ -88,6 +88,9 @@ class DaskSequences:
         ]
         return tree_reduce(found, merge_messages_of_blocks).split(memories)
 
+    def resident(self, model: Any) -> None:
+        """Return nothing: it lies elsewhere."""
+
     # --- inside -----------------------------------------------------------------------------------------
 
     def _fetch(self) -> Sequences:

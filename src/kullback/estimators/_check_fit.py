@@ -4,11 +4,13 @@ import os
 from typing import Any, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from kullback.estimators.data._rows import CHUNK
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.models import HiddenMarkovModel
+from kullback.numerics import outer, whitener
 
 COLLAPSED = (  # scikit-learn's words
     "Fitting the mixture model failed because some components have ill-defined empirical covariance (for instance "
@@ -42,6 +44,8 @@ _COPIES = 3
 LARGEST = 1e152
 _SQUARES = ("covariance", "variance", "noise")
 _VARIANCES = ("variance", "noise")
+#: Parameters of this size down to its inverse, and variances that are more than this share of others, are no trouble.
+_ORDINARY, _FAR = 1e100, 1e-12
 _GAUSSIANS = (Gaussian, DiagonalGaussian, SphericalGaussian)
 
 
@@ -59,6 +63,33 @@ def check_finite_fit(model: Any, log_likelihood: float, point_variance: float) -
         check_magnitude(model)
     except ValueError as error:
         raise ValueError(BROKEN) from error
+
+
+def is_clearly_sound(model: Any) -> Any:
+    """Whether a model is far from all that `check_finite_fit` raises for. It is traced: compiled loops ask it.
+
+    Where it says no, `check_finite_fit` decides.
+    """
+    named = [(str(getattr(path[-1], "name", "")), leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(model)]
+    sizes = [(name in _VARIANCES, jnp.abs(leaf)) for name, leaf in named if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    ordinary = [
+        jnp.all((size < _ORDINARY) & ((size > 1 / _ORDINARY) | (not positive and size == 0)))
+        for positive, size in sizes
+    ]
+    return jnp.all(jnp.stack([*ordinary, *map(_is_clearly_definite, _gaussians(model))]))
+
+
+def _is_clearly_definite(part: Any) -> Any:
+    """Whether variances are far more than rounding."""
+    variance, rounding = part.column_variances, jnp.square(_FAR * jnp.asarray(part.mean))
+    if type(part) is SphericalGaussian:
+        rounding = jnp.mean(rounding, axis=-1, keepdims=True)
+    definite = jnp.all(variance > rounding)
+    if type(part) is not Gaussian:
+        return definite
+    factor = whitener(part.covariance / outer(jnp.sqrt(variance)))
+    pivots = 1 / jnp.square(jnp.diagonal(factor, axis1=-2, axis2=-1))
+    return definite & jnp.all(pivots > _FAR)
 
 
 def check_magnitude(model: Any) -> None:

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kullback.core import Extent
-from kullback.estimators._check_fit import Collapse, check_finite_fit
+from kullback.estimators._check_fit import Collapse, check_finite_fit, is_clearly_sound
 from kullback.estimators._file import load_with_command, save
 from kullback.estimators._fit_callback import FitCallback, NoCallback
 from kullback.estimators._fit_record import FitRecord
@@ -217,7 +217,18 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
             return STOPPED if self._callback.step(snapshot, history) else None
 
         place = begin(learner, spares.added(model), data, rule)
-        place, reason = fit(learner, place, data, rule, record=record, guard=guard, callback=callback)
+        someone_looks_on = bool(self.verbose) or not isinstance(self._callback, NoCallback)
+        place, reason = fit(
+            learner,
+            place,
+            data,
+            rule,
+            guard=guard,
+            watch=is_clearly_sound,
+            record=record,
+            callback=callback,
+            chunk=1 if someone_looks_on else 64,
+        )
         return Fitted(spares.removed(place.model), history, reason)
 
     def _keep_step(self, model: Any, log_likelihood: float, points: float, sequences: float | None = None) -> None:

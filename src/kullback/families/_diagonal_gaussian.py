@@ -1,5 +1,6 @@
 """The Gaussian with independent coordinates."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import equinox as eqx
@@ -12,8 +13,8 @@ from kullback.core import Batch, CenteredStatistics, Standardization, average, e
 from kullback.families._gaussian_family import GaussianFamily
 from kullback.families._gaussian_rows import (
     LOG_TWO_PI,
+    FeatureScorer,
     diagonal_spreads,
-    features_log_likelihood,
     features_moments,
     near_enough,
 )
@@ -142,6 +143,10 @@ class DiagonalGaussian(GaussianFamily):
         square = jnp.square(precision)
         return _coordinate_blocks(precision + 2 * jnp.square(mean) * square, -mean * square, 0.5 * square)
 
+    def turned_statistics(self, x: Float[Array, "n rows"]) -> Float[Array, "d rows"]:
+        """Return the statistics of points that are columns."""
+        return jnp.concatenate([x, jnp.square(x)])
+
     def standardize(self, scaling: Standardization) -> "DiagonalGaussian":
         """Return the members in the coordinates u = (x − center) / scale."""
         mean, variance = (
@@ -154,7 +159,7 @@ class DiagonalGaussian(GaussianFamily):
     def column_variances(self) -> Float[Array, "*batch n"]:
         return jnp.asarray(self.variance)
 
-    def feature_kernel_is_accurate(self, scaling: Standardization, radius: Any) -> Any:
+    def quick_kernel_is_accurate(self, scaling: Standardization, radius: Any) -> Any:
         """Whether features keep their digits on data within `radius` of the scaling's center."""
         precision = (scaling.scale * scaling.scale / self.variance).max(axis=-1)
         return near_enough((self.mean - scaling.center) / scaling.scale, precision, radius)
@@ -167,16 +172,25 @@ class DiagonalGaussian(GaussianFamily):
 
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
         """Log density of each row, or of what is observed of it, under each member."""
+        return self.scorer(batch)(batch)
+
+    def scorer(self, batch: Batch) -> Callable[[Batch], Float[Array, "rows *batch"]]:
         flat = self._flat()
-        values = jnp.asarray(batch.values, jnp.asarray(flat.mean).dtype)
-        shape = (values.shape[0], *self.batch_shape)
-        if batch.standardization is not None and batch.observed is None:
-            return features_log_likelihood(flat, values, batch.standardization).reshape(shape)
-        variance = jnp.asarray(flat.variance)
-        terms = jnp.square(values[:, None, :] - flat.mean) / variance + jnp.log(variance) + LOG_TWO_PI
-        if batch.observed is not None:
-            terms = jnp.where(jnp.asarray(batch.observed)[:, None, :], terms, 0)
-        return -0.5 * jnp.sum(terms, axis=-1).reshape(shape)
+        scaling = batch.standardization if batch.observed is None else None
+        linear = None if scaling is None else FeatureScorer.of(flat, scaling)
+
+        def of_block(block: Batch) -> Float[Array, "rows *batch"]:
+            values = jnp.asarray(block.values, jnp.asarray(flat.mean).dtype)
+            shape = (values.shape[0], *self.batch_shape)
+            if linear is not None:
+                return linear(values).reshape(shape)
+            variance = jnp.asarray(flat.variance)
+            terms = jnp.square(values[:, None, :] - flat.mean) / variance + jnp.log(variance) + LOG_TWO_PI
+            if block.observed is not None:
+                terms = jnp.where(jnp.asarray(block.observed)[:, None, :], terms, 0)
+            return -0.5 * jnp.sum(terms, axis=-1).reshape(shape)
+
+        return of_block
 
     def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CenteredStatistics, None]:
         """Return mean and variances of the rows; missing entries as the members expect them."""

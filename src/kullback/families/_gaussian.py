@@ -1,6 +1,7 @@
 """The Gaussian with a full covariance matrix."""
 
 import math
+from collections.abc import Callable
 from typing import Any, Self
 
 import equinox as eqx
@@ -14,9 +15,11 @@ from kullback.core import Batch, CenteredStatistics, Standardization, average, e
 from kullback.families._gaussian_family import GaussianFamily
 from kullback.families._gaussian_rows import (
     LOG_TWO_PI,
+    FeatureScorer,
+    centered_moments,
+    centered_squares,
     complete,
     completed_moments,
-    features_log_likelihood,
     features_moments,
     near_enough,
     spreads,
@@ -108,6 +111,11 @@ class Gaussian(GaussianFamily):
         x = jnp.asarray(x, dtype=jnp.asarray(self.mean).dtype)
         i, j = pairs(x.shape[-1])
         return jnp.concatenate([x, jnp.square(x), 2 * x[..., i] * x[..., j]], axis=-1)
+
+    def turned_statistics(self, x: Float[Array, "n rows"]) -> Float[Array, "d rows"]:
+        """Return the statistics of points that are columns."""
+        i, j = pairs(x.shape[0])
+        return jnp.concatenate([x, jnp.square(x), 2 * x[i] * x[j]])
 
     @property
     def source(self) -> Float[Array, "*batch d"]:
@@ -219,13 +227,12 @@ class Gaussian(GaussianFamily):
         return np.asarray(self.mean, dtype=float), np.asarray(self.covariance, dtype=float)
 
     @property
-    def feature_kernel_is_faster(self) -> bool:
-        return 3 * math.prod(self.batch_shape) >= self.mean.shape[-1]
+    def _has_few_features(self) -> bool:
+        """Whether features are the quicker of the two orders of products: members are not few against columns."""
+        return math.prod(self.batch_shape) >= self.mean.shape[-1]
 
-    def feature_kernel_is_accurate(self, scaling: Standardization, radius: Any) -> Any:
-        """Whether features are quick, and keep their digits on data within `radius` of the scaling's center."""
-        if not self.feature_kernel_is_faster:
-            return False
+    def quick_kernel_is_accurate(self, scaling: Standardization, radius: Any) -> Any:
+        """Whether moments around the scaling's center keep their digits on data within `radius` of it."""
         mean = (self.mean - scaling.center) / scaling.scale
         if isinstance(mean, np.ndarray):  # nothing to compile
             precision: Any = np.linalg.inv(self.covariance / np.multiply.outer(scaling.scale, scaling.scale))
@@ -235,18 +242,41 @@ class Gaussian(GaussianFamily):
 
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
         """Log density of each row, or of what is observed of it, under each member."""
+        return self.scorer(batch)(batch)
+
+    def scorer(self, batch: Batch) -> Callable[[Batch], Float[Array, "rows *batch"]]:
         flat, mean, covariance = self._flat()
-        values = jnp.asarray(batch.values, mean.dtype)
-        shape = (values.shape[0], *self.batch_shape)
+        scaling, constant = batch.standardization, mean.shape[-1] * LOG_TWO_PI
         if batch.observed is not None:
-            seen = jnp.asarray(batch.observed)
-            rows = jax.lax.map(lambda m: complete(m[0], m[1], values, seen).log_likelihood, (mean, covariance))
-            return rows.T.reshape(shape)
-        if batch.standardization is not None:
-            return features_log_likelihood(flat, values, batch.standardization).reshape(shape)
-        w = whitener(covariance)
-        square = whitened_squares(values, mean, w)
-        return (-0.5 * (square + log_determinant(w) + values.shape[-1] * LOG_TWO_PI)).reshape(shape)
+
+            def score(values: Array, observed: Any) -> Array:
+                seen = jnp.asarray(observed)
+                return jax.lax.map(lambda m: complete(m[0], m[1], values, seen).log_likelihood, (mean, covariance)).T
+
+        elif scaling is not None and self._has_few_features:
+            linear = FeatureScorer.of(flat, scaling)
+
+            def score(values: Array, observed: Any) -> Array:
+                return linear(values)
+
+        else:
+            w = whitener(covariance)
+            log_det = log_determinant(w)
+            center: Any = None if scaling is None else scaling.center
+            shift = None if scaling is None else apply(w, mean - center)
+
+            def score(values: Array, observed: Any) -> Array:
+                if shift is None:
+                    square = whitened_squares(values, mean, w)
+                else:
+                    square = centered_squares(values - center, shift, w)
+                return -0.5 * (square + log_det + constant)
+
+        def of_block(block: Batch) -> Float[Array, "rows *batch"]:
+            scores = score(jnp.asarray(block.values, mean.dtype), block.observed)
+            return scores.reshape(scores.shape[0], *self.batch_shape)
+
+        return of_block
 
     def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CenteredStatistics, None]:
         """Return mean and covariance of the rows; missing entries as the members expect them given the others."""
@@ -263,13 +293,17 @@ class Gaussian(GaussianFamily):
                 ),
                 (here, covariance, w.T),
             )
-        elif batch.standardization is not None:
+        elif batch.standardization is not None and self._has_few_features:
             mass, eta = features_moments(flat, values, w, batch.standardization)
             mean, second = unpack(eta, 2.0)
             spread = (second - outer(mean)) * outer(batch.standardization.scale) + batch.point_variance * jnp.eye(
                 n, dtype=w.dtype
             )
             mean = batch.standardization.center + mean * batch.standardization.scale
+        elif batch.standardization is not None:
+            center = batch.standardization.center
+            mass, mean, spread = centered_moments(values - center, w)
+            mean, spread = mean + center, spread + batch.point_variance * jnp.eye(n, dtype=w.dtype)
         else:
             mass, mean = average(values, w)
             spread = spreads(values, w, mean) / expand(jnp.where(mass > 0, mass, 1), 2)

@@ -46,8 +46,8 @@ class GaussianFamily(ExponentialFamily):
         return normal_marginals(self.mean, self.column_variances)
 
     @property
-    def feature_kernel_is_faster(self) -> bool:
-        """Whether the kernel of features is the quicker one."""
+    def has_quick_kernel(self) -> bool:
+        """That there is a kernel for batches with a standardization."""
         return True
 
     def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:

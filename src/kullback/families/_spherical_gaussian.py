@@ -144,9 +144,9 @@ class SphericalGaussian(GaussianFamily):
     def column_variances(self) -> Float[Array, "*batch n"]:
         return jnp.asarray(self.variance)[..., None]
 
-    def feature_kernel_is_accurate(self, scaling: Standardization, radius: Any) -> Any:
+    def quick_kernel_is_accurate(self, scaling: Standardization, radius: Any) -> Any:
         """Whether features keep their digits on data within `radius` of the scaling's center."""
-        return self._diagonal().feature_kernel_is_accurate(scaling, radius)
+        return self._diagonal().quick_kernel_is_accurate(scaling, radius)
 
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
         """Log density of each row, or of what is observed of it, under each member."""

@@ -18,15 +18,37 @@ from kullback.learning._alternate import Alternate, Only
 from kullback.learning._averaged import Averaged
 from kullback.learning._combine import combine, shares
 from kullback.learning._curve import MOST_OF_CURVE, extend_curve
-from kullback.learning._data import AllAtOnce, Batches, Chunk, Data, Minibatches, Stream, gather_in_turn, stack
+from kullback.learning._data import (
+    AllAtOnce,
+    Batches,
+    Chunk,
+    Data,
+    Minibatches,
+    Resident,
+    Stream,
+    gather_in_turn,
+    stack,
+)
 from kullback.learning._em import EM, e_step, em, em_step, m_step
 from kullback.learning._fit import Best, Place, begin, fit
 from kullback.learning._gradient import Gradient, Loss, Optimizer, Slope
+from kullback.learning._iterate import Watch
 from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, Mergeable, Start, StepInfo, merge_messages
 from kullback.learning._natural_gradient_em import NaturalGradientEM, natural_gradient_em_step
 from kullback.learning._online_em import DecayingRate, OnlineEM, decaying_rate, online_em, online_em_step
 from kullback.learning._place_file import load_place, save_place
-from kullback.learning._rules import CONVERGED, DATA_ENDED, LIMIT, NO_GAIN, Entry, Epochs, GainBelow, Rule, Verdict
+from kullback.learning._rules import (
+    CONVERGED,
+    DATA_ENDED,
+    LIMIT,
+    NO_GAIN,
+    Bounds,
+    Entry,
+    Epochs,
+    GainBelow,
+    Rule,
+    Verdict,
+)
 from kullback.learning._sampled_inertia import SampledInertia, sampled_inertia_step
 from kullback.learning._step import Stepped, gather, merge, move, step, step_once
 
@@ -43,6 +65,7 @@ __all__ = [
     "Averaged",
     "Batches",
     "Best",
+    "Bounds",
     "Chunk",
     "Clock",
     "Data",
@@ -61,6 +84,7 @@ __all__ = [
     "Only",
     "Optimizer",
     "Place",
+    "Resident",
     "Rule",
     "SampledInertia",
     "Slope",
@@ -69,6 +93,7 @@ __all__ = [
     "Stepped",
     "Stream",
     "Verdict",
+    "Watch",
     "adaptive_jit",
     "begin",
     "combine",

@@ -27,6 +27,16 @@ class Chunk(NamedTuple):
     epoch_ends: bool
 
 
+class Resident(NamedTuple):
+    """All of the data as one batch: steps towards it go in one compiled loop.
+
+    Where the batch has a standardization, `radius` is how far the data reaches from its center, in units of its scale.
+    """
+
+    batch: Batch
+    radius: float = 0.0
+
+
 class Source(Protocol):
     """What the loop asks of all data."""
 
@@ -54,6 +64,9 @@ class Data(Source, Protocol):
         clock: Clock,
     ) -> tuple[MessageT, tuple[MemoryT, ...]]:
         """Return one message of everything, and the memories after it."""
+
+    def resident(self, model: Any) -> Resident | None:
+        """Return everything as one batch, prepared for this model; None where it is several, or lies elsewhere."""
 
 
 class Batches(Source, Protocol):
@@ -87,6 +100,7 @@ class AllAtOnce:
 
     def __init__(self, batches: Batch | Iterable[Batch]):
         self._batches = [batches] if isinstance(batches, Batch) else batches
+        self._only = batches if isinstance(batches, Batch) and batches.standardization is None else None
 
     def start(self) -> Batch | None:
         """Return the first batch."""
@@ -98,6 +112,10 @@ class AllAtOnce:
         """Return one message of all batches."""
         message, memory = gather_in_turn(self._batches, learner, model, state, memories[0], clock.at_site(0))
         return message, (memory,)
+
+    def resident(self, model: Any) -> Resident | None:
+        """Return the batch if there is one only; which kernel another standardization allows nobody knows here."""
+        return None if self._only is None else Resident(self._only)
 
 
 class Stream:

@@ -1,5 +1,6 @@
 """The loop of all learning: data in, a message, a move; rules, checks and callbacks between the steps."""
 
+import time
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple
 
@@ -8,14 +9,18 @@ import numpy as np
 
 from kullback.learning._curve import extend_curve
 from kullback.learning._data import Batches, Data
+from kullback.learning._iterate import MOST, Pace, Watch, iterate
 from kullback.learning._learner import Clock, Key, Learner, MemoryT, MessageT, ModelT, StateT, StepInfo
-from kullback.learning._rules import DATA_ENDED, Entry, Rule, check_at_least_one
+from kullback.learning._rules import DATA_ENDED, Bounds, Entry, Rule, check_at_least_one
 from kullback.learning._step import FAILURES, move, run
 from kullback.runtime import as_numpy
 
 _finished: Any = jax.block_until_ready  # it has no types
 #: What memories begin with is drawn at a step that no fit comes to.
 _BEFORE = 2**31 - 1
+
+#: Of a rule that has none of its own.
+_NO_BOUNDS = Bounds.of(None, -np.inf, None)
 
 Validate = Callable[[ModelT], float]
 Guard = Callable[[ModelT, StepInfo], str | None]
@@ -54,11 +59,21 @@ class Place(NamedTuple, Generic[ModelT, StateT, MemoryT]):
 
 
 class _Taken(NamedTuple):
-    """Where a chunk has led, what its steps were worth, and whether an epoch ends with it."""
+    """Where a chunk has led, what its steps were worth, and whether an epoch ends with it.
+
+    `before` is what was there before its last step, where the steps were towards all of the data.
+    """
 
     place: Place[Any, Any, Any]
     infos: list[StepInfo]
     epoch_ends: bool
+    before: Place[Any, Any, Any] | None = None
+
+    def without_last(self) -> "_Taken | None":
+        """Return the chunk without its last step, or None if that leaves none."""
+        if self.before is None or len(self.infos) == 1:
+            return None
+        return _Taken(self.before, self.infos[:-1], self.epoch_ends)
 
 
 def begin(
@@ -88,6 +103,7 @@ def fit(
     *,
     validate: Validate[ModelT] | None = None,
     guard: Guard[ModelT] | None = None,
+    watch: Watch | None = None,
     record: Callable[[list[StepInfo]], None] | None = None,
     callback: Callable[[Place[ModelT, StateT, MemoryT]], str | None] | None = None,
     chunk: int = 64,
@@ -95,14 +111,19 @@ def fit(
 ) -> tuple[Place[ModelT, StateT, MemoryT], str]:
     """Learn from a place on until the rule, the data, a guard or a callback says so; return where it ended, and why.
 
-    Steps go in chunks of at most `chunk`, which end with an epoch, under one compiled function; their number changes no
-    bit. `record(infos)` is told what each step of a chunk was worth. `guard(model, info)` may refuse what a chunk has
-    made, with a reason: the fit ends with what was there before. `validate(model)` is asked when an epoch ends.
-    `callback(place)` is told after each chunk, and may end the fit with a reason. Moves to what is not finite are left
-    out; after five in a row the fit goes back to its best model and ends.
+    Steps go in chunks of at most `chunk` under one compiled function; their number changes no bit. Of a stream chunks
+    end with an epoch. Of data that is one batch (`Data.resident`) they end where the rule may end the fit, or where
+    `watch(model)`, which is traced, has a doubt about the model that a step has made.
+
+    `record(infos)` is told what each step of a chunk was worth. `guard(model, info)` may refuse what the last step of a
+    chunk has made (of a stream, the chunk), with a reason: the fit ends with what was there before; without a `watch`
+    it sees every step of resident data. `validate(model)` is asked when an epoch ends. `callback(place)` is told after
+    each chunk, and may end the fit with a reason. Moves to what is not finite are left out; after five in a row the fit
+    goes back to its best model and ends.
     """
     check_at_least_one("chunk", chunk)
-    take: Callable[..., _Taken | None] = _take_all if data.whole else _take_chunk
+    looked_at = validate is not None or (guard is not None and watch is None)
+    take: Callable[..., _Taken | None] = _TakeAll(rule, 1 if looked_at else chunk, watch) if data.whole else _take_chunk
     most = 1 if rule.every_step else chunk
     while True:
         taken = take(learner, place, data, seed, most)
@@ -112,7 +133,8 @@ def fit(
             record(taken.infos)
         refused = None if guard is None else guard(taken.place.model, taken.infos[-1])
         if refused is not None:
-            return place, refused
+            shorter = taken.without_last()
+            return place if shorter is None else _judge(learner, place, shorter, rule, None)[0], refused
         after, reason = _judge(learner, place, taken, rule, validate)
         if after.failures >= FAILURES:
             failed = taken.infos[after.step - place.step - 1]
@@ -142,10 +164,43 @@ def _take_chunk(
     return _Taken(after._replace(step=step, points=float(points)), seen, chunk.epoch_ends)
 
 
-def _take_all(
-    learner: Learner[Any, Any, Any, Any], place: Place[Any, Any, Any], data: Data, seed: int, most: int
-) -> _Taken:
-    """Take one step towards all of the data."""
+class _TakeAll:
+    """Takes steps towards all of the data: several where it is one batch, and one where it has to be gathered."""
+
+    def __init__(self, rule: Rule, most: int, watch: Watch | None):
+        self._rule, self._pace, self._watch = rule, Pace(most), watch
+
+    def __call__(
+        self, learner: Learner[Any, Any, Any, Any], place: Place[Any, Any, Any], data: Data, seed: int, most: int
+    ) -> _Taken:
+        """Take the next steps."""
+        resident = data.resident(place.model)
+        if resident is None:
+            return _take_one(learner, place, data, seed)
+        current, limit = learner.at(place.step, place.points)
+        bounds = self._rule.bounds(place.rule)
+        steps = 1 if bounds is None else min(self._pace.steps(resident), int(bounds.most), limit or MOST)
+        bounds = (bounds or _NO_BOUNDS)._replace(most=np.int32(steps))
+        clock = Clock(np.int32(place.step), np.asarray(place.points), _key(learner, seed))
+        began = time.perf_counter()
+        where = current, place.state, place.memories[0], clock
+        found = iterate(place.model, resident.batch, *where, np.float64(resident.radius), bounds, self._watch)
+        after, before, infos, count = as_numpy(found)
+        self._pace.learn(steps, time.perf_counter() - began)
+        seen = [StepInfo(*row) for row in zip(*(leaf[:count].tolist() for leaf in infos), strict=True)]
+        masses = [info.mass for info in seen]
+        last, here = self._at(place, after, masses), self._at(place, before, masses[:-1])
+        return _Taken(last, seen, True, here)
+
+    @staticmethod
+    def _at(place: Place[Any, Any, Any], where: tuple[Any, Any, Any], masses: list[float]) -> Place[Any, Any, Any]:
+        model, state, memory = where
+        moved = place._replace(model=model, state=state, memories=(memory,))
+        return moved._replace(step=place.step + len(masses), points=sum(masses, start=place.points))
+
+
+def _take_one(learner: Learner[Any, Any, Any, Any], place: Place[Any, Any, Any], data: Data, seed: int) -> _Taken:
+    """Take one step towards all of the data, wherever it lies."""
     current, _ = learner.at(place.step, place.points)
     clock = Clock(np.int32(place.step), np.asarray(place.points), _key(learner, seed, place.step))
     message, memories = data.gather(current, place.model, place.state, place.memories, clock)
@@ -163,7 +218,7 @@ def _judge(
     validate: Validate[ModelT] | None,
 ) -> tuple[Place[ModelT, StateT, MemoryT], str | None]:
     """Let the rule see the steps one by one, and keep their curve; return the reason to end, if there is one."""
-    after, infos, epoch_ends = taken
+    after, infos, epoch_ends, _ = taken
     curve, state, points, failures = after.curve, before.rule, before.points, before.failures
     reason, better = None, False
     shown = learner.result(after.model, after.state) if epoch_ends else after.model

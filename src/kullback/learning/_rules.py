@@ -1,6 +1,6 @@
 """When a fit ends. The state of a rule is JSON, so that a checkpoint can hold it."""
 
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,35 @@ class Verdict(NamedTuple):
     better: bool = False
 
 
+class Bounds(NamedTuple):
+    """Within which a rule ends no fit, so that several steps may be taken before it is asked again.
+
+    These are steps that change the value by more than `tolerance`, from `before` on, and at most `most` of them. With
+    `falling` they must raise it. Values are compared in units of 1/`scale`. Its numbers are arrays: a compiled loop
+    reads them.
+    """
+
+    before: Any
+    tolerance: Any
+    most: Any
+    falling: Any = np.bool_(True)
+    scale: Any = np.float64(1.0)
+
+    @classmethod
+    def of(
+        cls, before: float | None, tolerance: float, most: int | None, falling: bool = True, scale: float = 1.0
+    ) -> "Bounds":
+        """Return bounds of numbers; None is no value before, and no limit of steps."""
+        start, steps = -np.inf if before is None else before, np.iinfo(np.int32).max if most is None else most
+        return cls(np.float64(start), np.float64(tolerance), np.int32(steps), np.bool_(falling), np.float64(scale))
+
+    def are_far(self, before: Any, value: Any) -> Any:
+        """Whether a step from one value to another is inside the bounds, and not because of how they were scaled."""
+        gain = (value - before) * self.scale
+        rounding = (self.scale != 1) * 8 * np.finfo(value.dtype).eps * abs(value) * self.scale
+        return ~((gain < self.tolerance + rounding) & (self.falling | (-gain < self.tolerance + rounding)))
+
+
 class Rule(Protocol):
     """Says when a fit ends. `every_step` is False for a rule that only ends a fit with an epoch."""
 
@@ -50,6 +79,9 @@ class Rule(Protocol):
 
     def update(self, state: RuleState, entry: Entry) -> Verdict:
         """Take in a step."""
+
+    def bounds(self, state: RuleState) -> Bounds | None:
+        """Return within which the next steps do not end the fit, or None to be asked after each of them."""
 
 
 class GainBelow:
@@ -85,6 +117,11 @@ class GainBelow:
             if (gain if self._falling else abs(gain)) < self._tolerance:
                 return Verdict(after, CONVERGED)
         return Verdict(after, LIMIT if steps == self._most else None)
+
+    def bounds(self, state: RuleState) -> Bounds:
+        """Return the tolerance, and the steps that are left."""
+        left = None if self._most is None else int(self._most - (state["steps"] or 0))
+        return Bounds.of(state["value"], self._tolerance, left, self._falling)
 
 
 class Epochs:
@@ -124,3 +161,6 @@ class Epochs:
         if epochs == self._most:
             return Verdict(after, LIMIT, better)
         return Verdict(after, NO_GAIN if waited == self._patience else None, better)
+
+    def bounds(self, state: RuleState) -> None:
+        """Return none: what an epoch was worth is seen when it ends."""

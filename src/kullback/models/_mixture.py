@@ -121,7 +121,7 @@ class Mixture(ClosedFormModel):
         It is the mean of the mixture, and the standard deviation of each column.
         """
         components = self.components
-        if batch.observed is not None or not components.feature_kernel_is_faster:
+        if batch.observed is not None or not components.has_quick_kernel:
             return batch, True
         weights, mean = jnp.asarray(self.weights), jnp.asarray(components.mean)
         center = weights @ mean
@@ -130,14 +130,21 @@ class Mixture(ClosedFormModel):
         away = (batch.values - center) / standardization.scale
         radius = jnp.sqrt(jnp.max(jnp.sum(jnp.square(away), axis=-1)))
         standardized = batch.scaled(standardization)
-        return standardized, components.feature_kernel_is_accurate(standardization, radius)
+        return standardized, components.quick_kernel_is_accurate(standardization, radius)
 
     def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[MixtureStatistics, None]:
         """Return the components' statistics, each row weighted by its responsibilities, block by block."""
-        return by_blocks(self._of_block, batch), carry
+        score, weights = self.components.scorer(batch), jnp.asarray(self.weights)
+        log_weights = jnp.log(weights)
 
-    def _of_block(self, batch: Batch) -> MixtureStatistics:
-        share, total = _responsibilities(self._joint(batch), jnp.asarray(self.weights), self.temperature)
+        def of_block(block: Batch) -> MixtureStatistics:
+            return self._statistics(block, *_responsibilities(log_weights + score(block), weights, self.temperature))
+
+        return by_blocks(of_block, batch), carry
+
+    def _statistics(
+        self, batch: Batch, share: Float[Array, "rows k"], total: Float[Array, " rows"]
+    ) -> MixtureStatistics:
         weight = jnp.asarray(batch.weight)
         inner, _ = self.components.expected_statistics(batch.weighted(share * weight[:, None]))
         # the components' own log-likelihoods are not asked for: the compiler leaves them out
@@ -228,16 +235,17 @@ def _responsibilities(
     joint: Float[Array, "rows k"], otherwise: Float[Array, " k"], temperature: float
 ) -> tuple[Float[Array, "rows k"], Float[Array, " rows"]]:
     """Return p(h | v)^(1/temperature), normalized, and the free energy; a row that nothing explains has `otherwise`."""
+    turned = joint.T  # sums over labels are then sums of whole rows, which processors do at once
     if temperature == 0:
-        total = jnp.max(joint, axis=-1)
-        share = jax.nn.one_hot(jnp.argmax(joint, axis=-1), joint.shape[-1], dtype=joint.dtype)
+        total = jnp.max(turned, axis=0)
+        share = jax.nn.one_hot(jnp.argmax(turned, axis=0), len(turned), dtype=joint.dtype, axis=0)
     else:
-        peak = jnp.max(joint, axis=-1, keepdims=True)
-        shifted = jnp.exp((joint - jnp.where(jnp.isfinite(peak), peak, 0)) / temperature)
-        mass = jnp.sum(shifted, axis=-1, keepdims=True)
-        total = (peak + temperature * jnp.log(mass))[:, 0]
+        peak = jnp.max(turned, axis=0)
+        shifted = jnp.exp((turned - jnp.where(jnp.isfinite(peak), peak, 0)) / temperature)
+        mass = jnp.sum(shifted, axis=0)
+        total = peak + temperature * jnp.log(mass)
         share = shifted / mass
-    return jnp.where(jnp.isfinite(total)[:, None], share, otherwise), total
+    return jnp.where(jnp.isfinite(total), share, otherwise[:, None]).T, total
 
 
 def tie_parameter(components: Any, name: str, share: Float[Array, " k"]) -> Any:

@@ -10,15 +10,18 @@ import numpy as np
 
 from kullback.core import Batch, Model, Standardization
 from kullback.estimators.data._start_rows import sample_rows
-from kullback.learning import Clock, Learner, gather_in_turn
+from kullback.learning import Clock, Learner, Resident, gather_in_turn
 
 #: Rows that are handed over at once: enough to be quick, few enough to need little memory beyond the data.
 CHUNK = 32_768
+#: Tables of up to so many numbers are handed over whole, once for all iterations of a fit: 32 MB.
+RESIDENT = 2**22
 
 
 def padded_size(rows: int) -> int:
-    """Round up to a power of two, so that batches of like sizes share one compiled function."""
-    return min(1 << max(rows - 1, 15).bit_length(), CHUNK)
+    """Round up to a power of two, and beyond a chunk to an eighth of one: like sizes share one compiled function."""
+    power = 1 << max(rows - 1, 15).bit_length()
+    return power if power <= CHUNK else -(-rows // (power // 16)) * (power // 16)
 
 
 def padded(values: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -33,15 +36,14 @@ def padded(values: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, n
 class Rows:
     """A table X with weights. Entries that are NaN are missing.
 
-    It never copies the whole table: chunks become 64-bit batches one at a time. `point_variance` is the variance of a
-    point; `in_part` says that these are some rows of more.
+    It never copies the whole of a large table: chunks become 64-bit batches one at a time. `point_variance` is the
+    variance of a point; `in_part` says that these are some rows of more.
     """
 
     def __init__(
         self, X: np.ndarray, weight: np.ndarray | None = None, point_variance: float = 0.0, in_part: bool = False
     ):
         self.X, self.weight, self.point_variance, self.in_part = X, weight, float(point_variance), in_part
-        self._only: Batch | None = None
         # most tables lack nothing: their sum says so without a table of answers
         with np.errstate(over="ignore", invalid="ignore"):
             self.missing = bool(np.issubdtype(X.dtype, np.floating) and np.isnan(np.sum(X)) and _any_nan(X))
@@ -61,22 +63,24 @@ class Rows:
             values = np.ascontiguousarray(self.X[here], dtype=np.float64)
             yield here, values, None if self.weight is None else self.weight[here]
 
-    def batches(self, standardization: Standardization | None = None) -> Iterator[Batch]:
-        """Yield padded batches. A table of one chunk is handed over once, for all iterations; call it in 64 bits."""
-        if len(self.X) > CHUNK:
-            for _, batch in self.batches_with_places(standardization):
-                yield batch
-            return
-        if self._only is None:
-            self._only = jax.tree.map(jnp.asarray, next(iter(self.batches_with_places()))[1])
-        yield self._only.scaled(standardization)
-
     def batches_with_places(self, standardization: Standardization | None = None) -> Iterator[tuple[slice, Batch]]:
         """Yield the places of padded batches, and the batches."""
         for here, values, weight in self.chunks():
-            values, weight = padded(values, weight)
-            observed = ~np.isnan(values) if self.missing else None
-            yield here, Batch(values, weight, self.point_variance, observed, standardization)
+            yield here, self._batch(values, weight, standardization)
+
+    def _batch(
+        self, values: np.ndarray, weight: np.ndarray | None, standardization: Standardization | None = None
+    ) -> Batch:
+        values, weight = padded(values, weight)
+        observed = ~np.isnan(values) if self.missing else None
+        return Batch(values, weight, self.point_variance, observed, standardization)
+
+    @functools.cached_property
+    def _whole(self) -> Batch:
+        """The table as one batch on the device. Ask for it in 64 bits."""
+        values = np.ascontiguousarray(self.X, dtype=np.float64)
+        whole: Batch = jax.tree.map(jnp.asarray, self._batch(values, self.weight))
+        return whole
 
     @functools.cached_property
     def standardization(self) -> tuple[Standardization, float]:
@@ -102,11 +106,11 @@ class Rows:
     def standardization_for(self, model: Model) -> Standardization | None:
         """Return the standardization of the data if the members of the model can use it."""
         members = model.featured
-        if self.missing or members is None or not members.feature_kernel_is_faster:
+        if self.missing or members is None or not members.has_quick_kernel:
             return None
         with np.errstate(over="ignore", invalid="ignore"):  # members may be far away: then features do not pay
             standardization, radius = self.standardization
-            accurate = np.isfinite(radius) and members.feature_kernel_is_accurate(standardization, radius)
+            accurate = np.isfinite(radius) and members.quick_kernel_is_accurate(standardization, radius)
             return standardization if accurate else None
 
     # --- as the loop asks for it ------------------------------------------------------------------------
@@ -121,9 +125,24 @@ class Rows:
         self, learner: Learner[Any, Any, Any, Any], model: Any, state: Any, memories: tuple[Any, ...], clock: Clock
     ) -> tuple[Any, tuple[Any, ...]]:
         """Return one message of all rows, chunk by chunk."""
-        batches = self.batches(self.standardization_for(model))
+        batches = (batch for _, batch in self.batches_with_places(self.standardization_for(model)))
         message, memory = gather_in_turn(batches, learner, model, state, memories[0], clock.at_site(0))
         return message, (memory,)
+
+    def resident(self, model: Any) -> Resident | None:
+        """Return all rows as one batch, if they are few enough to be held twice."""
+        if self.X.size > RESIDENT:
+            return None
+        return self.as_resident(self._whole, model)
+
+    def as_resident(self, batch: Batch, model: Any) -> Resident:
+        """Return a batch of these rows with the standardization in which the members of the model are quick."""
+        standardization = self.standardization_for(model)
+        return (
+            Resident(batch)
+            if standardization is None
+            else Resident(batch.scaled(standardization), self.standardization[1])
+        )
 
     def filled(self, rows: np.ndarray | slice | None = None) -> np.ndarray:
         """Return the table, or some rows of it, with column means for what is missing: for a start, not for a fit."""

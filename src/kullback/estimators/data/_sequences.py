@@ -11,7 +11,7 @@ from kullback.core import Batch, Model, TimeIndex, replace
 from kullback.estimators.data._distinct import find_distinct_rows
 from kullback.estimators.data._rows import Rows
 from kullback.estimators.data._start_rows import sample_pieces
-from kullback.learning import Clock, Learner, gather_in_turn
+from kullback.learning import Clock, Learner, Resident, gather_in_turn
 
 
 def padded_steps(rows: int) -> int:
@@ -142,3 +142,7 @@ class Sequences:
         """Return one message of all sequences."""
         message, memory = gather_in_turn([self.batch(model)], learner, model, state, memories[0], clock.at_site(0))
         return message, (memory,)
+
+    def resident(self, model: Any) -> Resident:
+        """Return all sequences as one batch."""
+        return self.rows.as_resident(self._plain, model)

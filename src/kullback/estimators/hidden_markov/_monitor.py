@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kullback.learning import CONVERGED, LIMIT, Entry, Verdict
+from kullback.learning import CONVERGED, LIMIT, Bounds, Entry, Verdict
 
 
 class ConvergenceMonitor:
@@ -68,3 +68,12 @@ class MonitorRule:
         if steps == self._most:
             return Verdict({"steps": steps}, LIMIT)
         return Verdict({"steps": steps}, CONVERGED if self._monitor.converged else None)
+
+    def bounds(self, state: Any) -> Bounds | None:
+        """Return the monitor's tolerance, if it is one of ours and prints nothing, and the steps that are left."""
+        monitor = self._monitor
+        if type(monitor) is not ConvergenceMonitor or monitor.verbose:
+            return None
+        before = monitor.history[-1] / self._mass if monitor.history else None
+        left = min(self._most - state["steps"], max(monitor.n_iter - monitor.iter, 1))
+        return Bounds.of(before, monitor.tol, left, scale=self._mass)
