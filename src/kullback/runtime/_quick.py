@@ -17,10 +17,14 @@ FAST_COMPILE: dict[str, Any] = {
     "xla_cpu_use_fusion_emitters": False,
     "xla_cpu_parallel_codegen_split_count": 1,
 }
+#: Those that make compiling quicker and what comes out hardly slower, but for long arrays on many cores.
+LIGHT_COMPILE: dict[str, Any] = {"xla_cpu_use_fusion_emitters": False, "xla_cpu_parallel_codegen_split_count": 1}
 
 
-def quick_jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+def quick_jit(function: Callable[..., Any], optimize: bool = False, **options: Any) -> Callable[..., Any]:
     """Compile a function of a module in a tenth of the time; what comes out is slower where there is much to compute.
+
+    With `optimize` it takes half of the time, and what comes out is nearly as quick as after all of it.
 
     >>> quick_jit(lambda x: 2 * x)(np.arange(3)).tolist()
     [0, 2, 4]
@@ -29,7 +33,7 @@ def quick_jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any
 
     @functools.cache
     def compiled() -> Any:
-        return jit(function, compiler_options=_known(), **options)
+        return jit(function, compiler_options=_known(optimize), **options)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -43,11 +47,12 @@ def quick_jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any
 
 
 @functools.cache
-def _known() -> dict[str, Any] | None:
+def _known(optimize: bool) -> dict[str, Any] | None:
     """Return the options that this version of XLA knows, found out by compiling nothing with them."""
-    if _works(FAST_COMPILE):
-        return FAST_COMPILE
-    return {name: value for name, value in FAST_COMPILE.items() if _works({name: value})} or None
+    wanted = LIGHT_COMPILE if optimize else FAST_COMPILE
+    if _works(wanted):
+        return wanted
+    return {name: value for name, value in wanted.items() if _works({name: value})} or None
 
 
 def _works(options: dict[str, Any]) -> bool:

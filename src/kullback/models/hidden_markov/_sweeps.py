@@ -13,6 +13,9 @@ from jaxtyping import Array, Bool, Float, Int
 from kullback.models.hidden_markov._chain import Chain
 from kullback.runtime import one_kernel
 
+#: Of so many states or fewer, transitions are added up step by step; of more, one product of long matrices is quicker.
+_FEW = 8
+
 
 class Likelihoods(NamedTuple):
     """b_t for each row: as rows of `b`, or those of the few different rows and which one each is."""
@@ -97,7 +100,7 @@ def backward(
     ahead: Ahead,
 ) -> Counted:
     """Go back from the last row, and put what comes from the past and from the future together at each."""
-    return _backward(chain.transitions, seen, starts, weight, past, ahead)
+    return _back(chain, seen, starts, weight, past, ahead, each=True)
 
 
 def backward_in_sum(
@@ -109,24 +112,42 @@ def backward_in_sum(
     ahead: Ahead,
 ) -> Counted:
     """Do the same, and add up the posteriors of each of the different rows."""
-    return _backward_in_sum(chain.transitions, seen, starts, weight, past, ahead)
+    return _back(chain, seen, starts, weight, past, ahead, each=False)
 
 
-def _backward_of(each: bool) -> Any:
-    """Return the sweep that keeps the posterior of each row, or its sum over equal rows."""
+def _back(
+    chain: Chain, seen: Likelihoods, starts: Array, weight: Array, past: Array, ahead: Ahead, each: bool
+) -> Counted:
+    few = chain.initial.shape[0] <= _FEW
+    before, moves, begun, least, sums, total, future = _sweeps[each, few](
+        chain.transitions, seen, starts, weight, past, ahead
+    )
+    if not few:
+        alpha = past * seen.rows / total[:, None]
+        following = jnp.concatenate([jnp.where(starts[1:, None], 0, future[1:]), ahead.future[None]])
+        moves = alpha.T @ following
+    return Counted(before, moves, begun, least, total, past * future if each else sums)
+
+
+def _backward_of(each: bool, few: bool) -> Any:
+    """Return the sweep that keeps g_t·w_t/n_t of each row where it is asked for, and adds up what is not.
+
+    The posteriors are added up over equal rows unless `each` is asked for, and the transitions where states are few.
+    """
 
     def sweep(
         transitions: Array, seen: Likelihoods, starts: Array, weight: Array, past: Array, ahead: Ahead
-    ) -> Counted:
+    ) -> tuple[Any, ...]:
         k, turned = len(transitions), transitions.T
 
-        def step(carry: tuple[Array, ...], row: tuple[Array, ...]) -> tuple[tuple[Array, ...], tuple[Any, ...]]:
+        def step(carry: tuple[Array, ...], row: tuple[Array, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
             beta, behind, moves, begun, least, sums = carry
             here, begins, p, w = row
             b = seen.at(here)
             joint = p * b
             total = jnp.sum(joint)
-            moves = moves + (joint / total)[:, None] * behind
+            if few:
+                moves = moves + (joint / total)[:, None] * behind
             future = b * beta
             both = jnp.sum(p * future)
             counted = future * (w / both)
@@ -137,16 +158,16 @@ def _backward_of(each: bool) -> Any:
                 sums = jax.lax.dynamic_update_index_in_dim(sums, sums[here] + share, here, 0)
             begun = begun + jnp.where(begins, share, 0)
             after = (beta, jnp.where(begins, 0, counted), moves, begun, jnp.minimum(least, both), sums)
-            return after, (total, share if each else None)
+            return after, (total, counted if each or not few else None)
 
         none = jnp.zeros_like(transitions[0])
-        sums = none if each else jnp.zeros_like(seen.b)
-        start = (*ahead, jnp.zeros_like(transitions), none, jnp.full_like(none[0], jnp.inf), sums)
+        moves, sums = jnp.zeros_like(transitions) if few else None, None if each else jnp.zeros_like(seen.b)
+        start = (*ahead, moves, none, jnp.full_like(none[0], jnp.inf), sums)
         rows = (seen.steps, starts, past, weight)
-        (beta, behind, moves, begun, least, sums), (total, share) = jax.lax.scan(step, start, rows, reverse=True)
-        return Counted(Ahead(beta, behind), moves, begun, least, total, share if each else sums)
+        (beta, behind, moves, begun, least, sums), (total, future) = jax.lax.scan(step, start, rows, reverse=True)
+        return Ahead(beta, behind), moves, begun, least, sums, total, future
 
     return one_kernel(sweep)
 
 
-_backward, _backward_in_sum = _backward_of(each=True), _backward_of(each=False)
+_sweeps = {(each, few): _backward_of(each, few) for each in (True, False) for few in (True, False)}
