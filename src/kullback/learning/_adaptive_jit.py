@@ -7,8 +7,8 @@ from typing import Any, TypeVar, cast
 import jax
 import numpy as np
 
-from kullback.core import Batch
-from kullback.runtime import filter_jit, quick_jit
+from kullback.core import Batch, Model
+from kullback.runtime import filter_jit, light_jit, quick_jit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -17,12 +17,17 @@ _FEW = 2**14
 
 
 def adaptive_jit(function: Function) -> Function:
-    """Compile a function of (model, batch or statistics, …): with care, or in a tenth of the time for few numbers."""
-    optimized, fast_compiled = filter_jit(function), filter_jit(function, quick_jit)
+    """Compile a function of (model, batch or statistics, …): with care, or in a tenth of the time for few numbers.
+
+    Models that spend their time in loops over rows gain nothing from the costliest half of the care.
+    """
+    optimized, fast_compiled, light = filter_jit(function), filter_jit(function, quick_jit), filter_jit(function, light_jit)
 
     @functools.wraps(function)
     def call(model: object, data: object, *args: object) -> object:
-        return (optimized if _size(data) > _FEW else fast_compiled)(model, data, *args)
+        if _size(data) <= _FEW:
+            return fast_compiled(model, data, *args)
+        return (light if isinstance(model, Model) and model.goes_row_by_row else optimized)(model, data, *args)
 
     return cast(Function, call)
 

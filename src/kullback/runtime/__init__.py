@@ -8,7 +8,7 @@ where networks are among their arguments, `filter_jit`; a bounded number of them
 from kullback.runtime._compiled import jit
 from kullback.runtime._computing import computing, in_float64, in_precision, users_settings
 from kullback.runtime._networks import as_numpy, filter_jit, is_array
-from kullback.runtime._quick import quick_jit
+from kullback.runtime._quick import light_jit, quick_jit
 from kullback.runtime._tensor_tree import read_tree, tensor_names, tensors_of
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "in_precision",
     "is_array",
     "jit",
+    "light_jit",
     "quick_jit",
     "read_tree",
     "tensor_names",

@@ -17,6 +17,8 @@ FAST_COMPILE: dict[str, Any] = {
     "xla_cpu_use_fusion_emitters": False,
     "xla_cpu_parallel_codegen_split_count": 1,
 }
+#: The same with less haste: loops over rows come out as quick as without, what goes over whole arrays not always.
+LIGHT_COMPILE = FAST_COMPILE | {"xla_backend_optimization_level": 1}
 
 
 def quick_jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
@@ -25,11 +27,26 @@ def quick_jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any
     >>> quick_jit(lambda x: 2 * x)(np.arange(3)).tolist()
     [0, 2, 4]
     """
+    return _with_options(function, FAST_COMPILE, options)
+
+
+def light_jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Compile a function of a module in half the time; loops over rows come out as quick as without.
+
+    >>> light_jit(lambda x: 2 * x)(np.arange(3)).tolist()
+    [0, 2, 4]
+    """
+    return _with_options(function, LIGHT_COMPILE, options)
+
+
+def _with_options(function: Callable[..., Any], chosen: dict[str, Any], options: dict[str, Any]) -> Callable[..., Any]:
+    """Compile with options of XLA, as far as it knows them."""
     inside = jit(function, **options)
 
     @functools.cache
     def compiled() -> Any:
-        return jit(function, compiler_options=_known(), **options)
+        known = _known()
+        return jit(function, compiler_options={n: chosen[n] for n in chosen if n in known} or None, **options)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -43,11 +60,11 @@ def quick_jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any
 
 
 @functools.cache
-def _known() -> dict[str, Any] | None:
+def _known() -> frozenset[str]:
     """Return the options that this version of XLA knows, found out by compiling nothing with them."""
     if _works(FAST_COMPILE):
-        return FAST_COMPILE
-    return {name: value for name, value in FAST_COMPILE.items() if _works({name: value})} or None
+        return frozenset(FAST_COMPILE)
+    return frozenset(name for name, value in FAST_COMPILE.items() if _works({name: value}))
 
 
 def _works(options: dict[str, Any]) -> bool:

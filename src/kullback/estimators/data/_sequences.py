@@ -59,6 +59,7 @@ class Sequences:
         self.weight = np.ones(len(X)) if weight is None else weight
         self.lookahead = np.zeros(len(X), bool) if ahead is None else ahead
         self.rows = Rows(X, None, point_variance)
+        self._steady = False
 
     def __len__(self) -> int:
         return len(self.X)
@@ -105,6 +106,11 @@ class Sequences:
         more = padded_steps(len(self.X)) - len(values)
         return np.concatenate([values, np.full((more, *values.shape[1:]), fill, dtype=values.dtype)])
 
+    def allow_steady(self, steady: bool) -> None:
+        """Say whether batches are `steady`: see `TimeIndex`."""
+        self._steady = steady
+        self.__dict__.pop("_plain", None)
+
     def batch(self, model: Model | None = None) -> Batch:
         """Return the batch, with the standardization in which the members of a model are quick."""
         standardization = None if model is None else self.rows.standardization_for(model)
@@ -118,7 +124,7 @@ class Sequences:
         values[len(self.X) :] = values[:1]
         observed = ~np.isnan(values) if self.rows.missing else None
         inputs = None if self.inputs is None else self.padded(self.inputs, 0.0)
-        time = TimeIndex(self.padded(self.starts, True), self.padded(self.lookahead, False), inputs)
+        time = TimeIndex(self.padded(self.starts, True), self.padded(self.lookahead, False), inputs, self._steady)
         return Batch(values, self.padded(self.weight, 0.0), self.rows.point_variance, observed, None, time)
 
     def hand_over(self) -> None:
