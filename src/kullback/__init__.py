@@ -4,9 +4,9 @@ Rooms, bottom to top: `families`, `geometry`, `models`, `learning`, `search`, `e
 is here.
 """
 
-import importlib
 from typing import Any
 
+from kullback._loading import load_name
 from kullback.estimators import REGISTRY
 
 __version__ = "0.1.0"
@@ -32,11 +32,11 @@ __all__ = ["__version__", *_NAMES, *_SEARCHES, *_ROOMS]  # pyright: ignore
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
-        return importlib.import_module(f"kullback.{name}")
+        return load_name(f"kullback.{name}")
     if name in _NAMES:
-        return getattr(importlib.import_module("kullback.estimators"), name)
+        return load_name("kullback.estimators", name)
     if name in _SEARCHES:
-        return getattr(importlib.import_module("kullback.search"), name)
+        return load_name("kullback.search", name)
     raise AttributeError(f"module 'kullback' has no attribute {name!r}")
 
 

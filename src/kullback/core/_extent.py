@@ -22,18 +22,22 @@ class TimeIndex(eqx.Module):
     Sequences stand one below the other. `starts` marks the rows that begin one; a row that does not continues the row
     before it, and the first row of all may continue what an earlier batch has left (the carry). Rows of the `lookahead`
     are read for what they say of the rows before them (the lag of a smoother), and are not counted yet. `inputs` are
-    known from outside, one row for each step.
+    known from outside, one row for each step. `steady` is the permission to take what settles after some steps as
+    settled, and nothing else: half of the code need not be compiled. A model that needs the other half then gives NaN
+    for the log-likelihood.
     """
 
     starts: Bool[Numeric, " rows"]
     lookahead: Bool[Numeric, " rows"]
     inputs: Float[Numeric, "rows m"] | None
+    steady: bool = eqx.field(static=True)
 
-    def __init__(self, starts: Any, lookahead: Any = None, inputs: Any = None):
+    def __init__(self, starts: Any, lookahead: Any = None, inputs: Any = None, steady: bool = False):
         xp: Any = np if isinstance(starts, np.ndarray) else jnp
         self.starts = xp.asarray(starts, bool)
         self.lookahead = xp.zeros(self.starts.shape, bool) if lookahead is None else xp.asarray(lookahead, bool)
         self.inputs = None if inputs is None else inputs if isinstance(inputs, np.ndarray) else as_float(inputs)
+        self.steady = steady
 
     @classmethod
     def of_lengths(cls, lengths: Any, inputs: Any = None) -> Self:

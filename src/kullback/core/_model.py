@@ -25,6 +25,8 @@ class Model(eqx.Module):
 
     #: Whether −energy is a log density. Otherwise it lacks a constant that depends on Θ.
     normalized: ClassVar[bool] = True
+    #: Whether its time goes into loops over rows, and not into operations on whole arrays.
+    goes_row_by_row: ClassVar[bool] = False
 
     @abc.abstractmethod
     def energy(self, v: Any, h: Any = None, inputs: Any = None) -> Float[Array, "..."]:

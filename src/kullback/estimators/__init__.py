@@ -1,8 +1,8 @@
 """The scikit-learn front door. Names load when they are first used; the registry lists the estimators."""
 
-import importlib
 from typing import Any
 
+from kullback._loading import load_name
 from kullback.estimators._registry import REGISTRY, Capabilities, estimator_class
 
 #: The kinds of estimators that a file can hold.
@@ -52,9 +52,9 @@ def __getattr__(name: str) -> Any:
     if name in REGISTRY:
         found = estimator_class(name)
     elif name in _MODULES:
-        found = getattr(importlib.import_module(f"kullback.estimators.{_MODULES[name]}"), name)
+        found = load_name(f"kullback.estimators.{_MODULES[name]}", name)
     elif name == "constraints":
-        found = importlib.import_module("kullback.estimators.constraints")
+        found = load_name("kullback.estimators.constraints")
     else:
         raise AttributeError(f"module 'kullback.estimators' has no attribute {name!r}")
     globals()[name] = found

@@ -49,6 +49,10 @@ _ORDINARY, _FAR = 1e100, 1e-12
 _GAUSSIANS = (Gaussian, DiagonalGaussian, SphericalGaussian)
 
 
+class Breakdown(ValueError):  # noqa: N818 - it is what has happened
+    """Parameters or the likelihood are no numbers any more."""
+
+
 class Collapse(ValueError):  # noqa: N818 - it is what has happened
     """A Gaussian has no density any more: its points are too few, or too much alike."""
 
@@ -56,7 +60,7 @@ class Collapse(ValueError):  # noqa: N818 - it is what has happened
 def check_finite_fit(model: Any, log_likelihood: float, point_variance: float) -> None:
     """Raise unless every parameter is finite, every Gaussian has a density, and the likelihood is a number."""
     if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(model)) or not log_likelihood < np.inf:
-        raise ValueError(BROKEN)
+        raise Breakdown(BROKEN)
     if not all(_definite(part, point_variance) for part in _gaussians(model)):
         raise Collapse(COLLAPSED_STATES if isinstance(model, HiddenMarkovModel) else COLLAPSED)
     try:

@@ -1,7 +1,8 @@
 """The estimators of the library: where each is, and what it can be asked. Nothing is imported before it is used."""
 
-import importlib
 from typing import Any, Literal, NamedTuple
+
+from kullback._loading import load_name
 
 
 class Capabilities(NamedTuple):
@@ -49,4 +50,4 @@ REGISTRY: dict[str, Entry] = {
 
 def estimator_class(name: str) -> Any:
     """Return the class with a name of the registry."""
-    return getattr(importlib.import_module(f"kullback.estimators.{REGISTRY[name].module}"), name)
+    return load_name(f"kullback.estimators.{REGISTRY[name].module}", name)

@@ -7,8 +7,8 @@ from typing import Any, TypeVar, cast
 import jax
 import numpy as np
 
-from kullback.core import Batch
-from kullback.runtime import filter_jit, quick_jit
+from kullback.core import Batch, Model
+from kullback.runtime import filter_jit, light_jit, quick_jit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -19,16 +19,20 @@ _IN_TURN = 4
 
 
 def adaptive_jit(function: Function) -> Function:
-    """Compile a function of (model, batch or statistics, …): with care, or in a tenth of the time for few numbers."""
-    careful, fast = filter_jit(function), filter_jit(function, quick_jit)
-    light = filter_jit(function, functools.partial(quick_jit, optimize=True))
+    """Compile a function of (model, batch or statistics, …): with care, or in a tenth of the time for few numbers.
+
+    Models that spend their time in loops over rows gain nothing from the costliest half of the care, and sequences of
+    middling length gain less by it than it costs.
+    """
+    careful, fast, light = filter_jit(function), filter_jit(function, quick_jit), filter_jit(function, light_jit)
 
     @functools.wraps(function)
     def call(model: object, data: object, *args: object) -> object:
-        size, in_turn = _size(data), isinstance(data, Batch) and data.time is not None
-        if size * (_IN_TURN if in_turn else 1) <= _FEW:
+        in_turn, row_by_row = isinstance(data, Batch) and data.time is not None, _goes_row_by_row(model)
+        size = _size(data) * (_IN_TURN if in_turn and not row_by_row else 1)
+        if size <= _FEW:
             return fast(model, data, *args)
-        return (light if in_turn and size * _IN_TURN <= _MANY else careful)(model, data, *args)
+        return (light if row_by_row or (in_turn and size <= _MANY) else careful)(model, data, *args)
 
     return cast(Function, call)
 
@@ -36,3 +40,7 @@ def adaptive_jit(function: Function) -> Function:
 def _size(data: object) -> int:
     """Return how many numbers there are to compute with."""
     return data.values.size if isinstance(data, Batch) else sum(np.size(leaf) for leaf in jax.tree.leaves(data))
+
+
+def _goes_row_by_row(model: object) -> bool:
+    return isinstance(model, Model) and model.goes_row_by_row

@@ -10,7 +10,7 @@ from kullback.runtime._compiled import jit
 from kullback.runtime._computing import computing, in_float64, in_precision, users_settings
 from kullback.runtime._networks import as_numpy, filter_jit, is_array
 from kullback.runtime._one_kernel import one_kernel
-from kullback.runtime._quick import quick_jit
+from kullback.runtime._quick import light_jit, quick_jit
 from kullback.runtime._tensor_tree import read_tree, tensor_names, tensors_of
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "in_precision",
     "is_array",
     "jit",
+    "light_jit",
     "one_kernel",
     "quick_jit",
     "read_tree",

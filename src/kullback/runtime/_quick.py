@@ -17,23 +17,36 @@ FAST_COMPILE: dict[str, Any] = {
     "xla_cpu_use_fusion_emitters": False,
     "xla_cpu_parallel_codegen_split_count": 1,
 }
-#: Those that make compiling quicker and what comes out hardly slower, but for long arrays on many cores.
+#: Those with which loops over rows come out as quick as without, but not what goes over long arrays.
 LIGHT_COMPILE: dict[str, Any] = {"xla_cpu_use_fusion_emitters": False, "xla_cpu_parallel_codegen_split_count": 1}
 
 
-def quick_jit(function: Callable[..., Any], optimize: bool = False, **options: Any) -> Callable[..., Any]:
+def quick_jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Compile a function of a module in a tenth of the time; what comes out is slower where there is much to compute.
-
-    With `optimize` it takes half of the time, and what comes out is nearly as quick as after all of it.
 
     >>> quick_jit(lambda x: 2 * x)(np.arange(3)).tolist()
     [0, 2, 4]
     """
+    return _with_options(function, FAST_COMPILE, options)
+
+
+def light_jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Compile a function of a module in half the time; loops over rows come out as quick as without.
+
+    >>> light_jit(lambda x: 2 * x)(np.arange(3)).tolist()
+    [0, 2, 4]
+    """
+    return _with_options(function, LIGHT_COMPILE, options)
+
+
+def _with_options(function: Callable[..., Any], chosen: dict[str, Any], options: dict[str, Any]) -> Callable[..., Any]:
+    """Compile with options of XLA, as far as it knows them."""
     inside = jit(function, **options)
 
     @functools.cache
     def compiled() -> Any:
-        return jit(function, compiler_options=_known(optimize), **options)
+        known = _known()
+        return jit(function, compiler_options={n: chosen[n] for n in chosen if n in known} or None, **options)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -47,12 +60,11 @@ def quick_jit(function: Callable[..., Any], optimize: bool = False, **options: A
 
 
 @functools.cache
-def _known(optimize: bool) -> dict[str, Any] | None:
+def _known() -> frozenset[str]:
     """Return the options that this version of XLA knows, found out by compiling nothing with them."""
-    wanted = LIGHT_COMPILE if optimize else FAST_COMPILE
-    if _works(wanted):
-        return wanted
-    return {name: value for name, value in wanted.items() if _works({name: value})} or None
+    if _works(FAST_COMPILE):
+        return frozenset(FAST_COMPILE)
+    return frozenset(name for name, value in FAST_COMPILE.items() if _works({name: value}))
 
 
 def _works(options: dict[str, Any]) -> bool:

@@ -60,6 +60,7 @@ class Sequences:
         self.weight = np.ones(len(X)) if weight is None else weight
         self.lookahead = np.zeros(len(X), bool) if ahead is None else ahead
         self.rows = Rows(X, None, point_variance)
+        self._steady = False
 
     def __len__(self) -> int:
         return len(self.X)
@@ -106,6 +107,11 @@ class Sequences:
         more = padded_steps(len(self.X)) - len(values)
         return np.concatenate([values, np.full((more, *values.shape[1:]), fill, dtype=values.dtype)])
 
+    def allow_steady(self, steady: bool) -> None:
+        """Say whether batches are `steady`: see `TimeIndex`."""
+        self._steady = steady
+        self.__dict__.pop("_plain", None)
+
     def batch(self, model: Model | None = None) -> Batch:
         """Return the batch, with the standardization in which the members of a model are quick."""
         standardization = None if model is None else self.rows.standardization_for(model)
@@ -119,7 +125,7 @@ class Sequences:
         values[len(self.X) :] = values[:1]
         observed = ~np.isnan(values) if self.rows.missing else None
         inputs = None if self.inputs is None else self.padded(self.inputs, 0.0)
-        time = TimeIndex(self.padded(self.starts, True), self.padded(self.lookahead, False), inputs)
+        time = TimeIndex(self.padded(self.starts, True), self.padded(self.lookahead, False), inputs, self._steady)
         weight = self.padded(self.weight, 0.0)
         plain = Batch(values, weight, self.rows.point_variance, observed, None, time)
         return replace(plain, distinct=find_distinct_rows(np.asarray(plain.values), observed))

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from kullback.estimators._check_fit import Breakdown
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators.constraints import Interval
 from kullback.estimators.data._sequences import Sequences
@@ -136,7 +137,16 @@ class LinearDynamicalSystem(LinearDynamicalQuestions):
 
         """
         self._validate_params()
-        self._fit_sequences(self._all_sequences(X, lengths, sample_weight, inputs))
+        data = self._all_sequences(X, lengths, sample_weight, inputs)
+        if not isinstance(data, Sequences):
+            self._fit_sequences(data)
+            return self
+        data.allow_steady(True)
+        try:
+            self._fit_sequences(data)
+        except Breakdown:  # gains that do not settle are another reason for it: see `TimeIndex.steady`
+            data.allow_steady(False)
+            self._fit_sequences(data)
         return self
 
     def _rule(self, history: list[float], mass: float) -> GainBelow:

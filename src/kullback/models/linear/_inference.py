@@ -46,7 +46,8 @@ _FEW = 256
 class Line(NamedTuple):
     """How the rows follow each other: which start a sequence, what each counts, and what pushes its state.
 
-    `before` is the state before row 0, None where that one starts a sequence. Rows `ahead` do not count yet.
+    `before` is the state before row 0, None where that one starts a sequence. Rows `ahead` do not count yet. Where it is
+    `steady`, statistics are worked out by tables only, and the log-likelihood is NaN if they do not reach all rows.
     """
 
     start: Bool[Array, " rows"]
@@ -55,6 +56,7 @@ class Line(NamedTuple):
     drive: Float[Array, "rows q"]
     inputs: Float[Array, "rows m"] | None
     before: States | None
+    steady: bool
 
     @property
     def begun(self) -> Float[Array, " rows"]:
@@ -96,18 +98,23 @@ def _by_tables_or_rows(
     quick: Callable[[_Quick], Any],
     general: Callable[[], Any],
 ) -> Any:
-    """Go the quick way if the tables reach all rows."""
-    if outputs.design.ndim == 3 or line.start.shape[0] <= _FEW:
+    """Go the quick way if the tables reach all rows. Both ways are compiled."""
+    if not _has_tables(line, outputs):
         return general()
     where = table_places(line.start)
     entries, reached = covariance_tables(dynamics, outputs.design, line.before, where)
+    return jax.lax.cond(reached, lambda: quick(_filter_quickly(dynamics, line, outputs, where, entries)), general)
 
-    def by_tables() -> Any:
-        first = (line.before or dynamics.initial).mean
-        rows = (line.start, line.drive, outputs.design, outputs.values)
-        return quick(_Quick(where, entries, filter_means(dynamics, entries, where, first, *rows)))
 
-    return jax.lax.cond(reached, by_tables, general)
+def _has_tables(line: Line, outputs: Outputs) -> bool:
+    """Whether rows have places in a table: nothing is missing, and there are enough of them."""
+    return outputs.design.ndim == 2 and line.start.shape[0] > _FEW
+
+
+def _filter_quickly(dynamics: Dynamics, line: Line, outputs: Outputs, where: Places, entries: Entries) -> _Quick:
+    first = (line.before or dynamics.initial).mean
+    rows = (line.start, line.drive, outputs.design, outputs.values)
+    return _Quick(where, entries, filter_means(dynamics, entries, where, first, *rows))
 
 
 def filter_states(dynamics: Dynamics, line: Line, outputs: Outputs) -> tuple[States, Float[Array, " rows"]]:
@@ -167,21 +174,31 @@ def infer_moments(dynamics: Dynamics, line: Line, outputs: Outputs) -> Known:
         carry = last_state(line, onward.updated, before)
         return Known(onward.log_likelihood, mean, first, sums, carry, covariance if outputs.design.ndim == 3 else None)
 
-    def quick(found: _Quick) -> Known:
+    def quick(found: _Quick, reached: Bool[Array, ""] | None = None) -> Known:
         where, entries, means = found
         mean, first = smooth_means(entries, where, before.mean, means)
         counted, exact = sum_smoothed_covariances(entries, where, line.counted)
+        exact = exact & ~jnp.any(line.lookahead)
+        carry = last_state(line, States(means.updated, entries.updated), before, where.place)
+        if reached is not None:
+            log_likelihood = jnp.where(reached & exact, means.log_likelihood, jnp.nan)
+            return Known(log_likelihood, mean, first, counted, carry, None)
 
         def row_by_row() -> Sums:
             covariance, spread = smooth_covariances(entries, where)
             lag = jnp.einsum("t,tij,tkj->ik", line.moved, covariance, entries.back[where.place])
             return sum_covariances(line, covariance, spread, lag)
 
-        sums = jax.lax.cond(exact & ~jnp.any(line.lookahead), lambda: counted, row_by_row)
-        carry = last_state(line, States(means.updated, entries.updated), before, where.place)
+        sums = jax.lax.cond(exact, lambda: counted, row_by_row)
         return Known(means.log_likelihood, mean, first, sums, carry, None)
 
-    found: Known = _by_tables_or_rows(dynamics, line, outputs, quick, general)
+    found: Known
+    if line.steady and _has_tables(line, outputs):
+        where = table_places(line.start)
+        entries, reached = covariance_tables(dynamics, outputs.design, line.before, where)
+        found = quick(_filter_quickly(dynamics, line, outputs, where, entries), reached)
+    else:
+        found = _by_tables_or_rows(dynamics, line, outputs, quick, general)
     return found._replace(log_likelihood=found.log_likelihood + outputs.log_scale)
 
 

@@ -5,6 +5,7 @@ from one at a time, with no factorization inside the loop, in Joseph's form. The
 never subtracts them. Both keep covariances symmetric and positive definite.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import jax
@@ -16,7 +17,8 @@ from kullback.numerics import apply, whitener
 #: Up to so many outputs are written out inside the loop over rows.
 _WRITTEN_OUT = 8
 #: Up to this size a product of matrices is a plain sum of products; calling a library costs more than the arithmetic.
-_SMALL = 16
+#: Some products beside each other, up to so many, are compiled sooner as calls.
+_SMALL, _SOME = 16, 64
 
 
 class States(NamedTuple):
@@ -58,7 +60,7 @@ class Smoothed(NamedTuple):
 
 def matmul(a: Float[Array, "... m k"], b: Float[Array, "... k n"]) -> Float[Array, "... m n"]:
     """Return the product of small matrices, ten times quicker inside a loop than `@`."""
-    if max(a.shape[-2:]) > _SMALL:
+    if max(a.shape[-2:]) > _SMALL or 1 < math.prod(a.shape[:-2]) <= _SOME:
         return a @ b
     return jnp.sum(a[..., :, :, None] * b[..., None, :, :], axis=-2)
 
@@ -85,7 +87,7 @@ def predict_state(dynamics: Dynamics, state: States, drive: Float[Array, " q"]) 
 
 
 def update_state(
-    state: States, design: Float[Array, "n q"], values: Float[Array, " n"]
+    state: States, design: Float[Array, "n q"], values: Float[Array, " n"], at_once: int = _WRITTEN_OUT
 ) -> tuple[States, Float[Array, ""]]:
     """Return the state with these outputs, and their log-likelihood up to −½ log 2π each.
 
@@ -101,7 +103,7 @@ def update_state(
         covariance = known.covariance - cross - cross.T + spread * gain[:, None] * gain
         return States(known.mean + gain * surprise, covariance), surprise * surprise / spread + jnp.log(spread)
 
-    last, cost = jax.lax.scan(one, state, (design, values), unroll=min(max(len(values), 1), _WRITTEN_OUT))
+    last, cost = jax.lax.scan(one, state, (design, values), unroll=min(max(len(values), 1), at_once))
     return last, -0.5 * jnp.sum(cost)
 
 

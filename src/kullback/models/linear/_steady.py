@@ -20,14 +20,13 @@ from kullback.models.linear._kalman import (
     matvec,
     predict_state,
     smoother_gain,
-    transpose,
     update_state,
 )
 from kullback.models.linear._statistics import Sums
 from kullback.numerics import whitener
 
 #: Steps that are worked out before looking whether anything still changes, and how often at most.
-_AT_ONCE, _TIMES = 64, 16
+_AT_ONCE, _TIMES = 32, 32
 
 
 class Entries(NamedTuple):
@@ -60,10 +59,14 @@ def table_places(start: Bool[Array, " rows"]) -> Places:
     """Return where the rows stand. Those before the first start continue from the carry."""
     rows = start.shape[0]
     size = min(-(-rows // _AT_ONCE), _TIMES) * _AT_ONCE
-    number = jnp.arange(rows)
-    begun = jax.lax.cummax(jnp.where(start, number, -1))
-    since = number - jnp.maximum(begun, 0)
-    place = jnp.minimum(since, size - 1) + jnp.where(begun < 0, size, 0)
+
+    def step(number: Array, begins: Array) -> tuple[Array, Array]:
+        now = jnp.where(begins, 0, number)  # below 0 no sequence has started yet
+        return now + 1, now
+
+    number = jax.lax.scan(step, jnp.asarray(-rows), start)[1]
+    since = number + jnp.where(number < 0, rows, 0)
+    place = jnp.minimum(since, size - 1) + jnp.where(number < 0, size, 0)
     return Places(since, place, jnp.concatenate([start[1:], jnp.ones(1, bool)]), size)
 
 
@@ -78,10 +81,11 @@ def covariance_tables(
 ) -> tuple[Entries, Bool[Array, ""]]:
     """Return the tables, one for starts and one for the carry if there is one, and whether they reach all rows."""
     far, initial = jnp.max(where.since), dynamics.initial.covariance
-    starts = (initial[None], initial[None])
-    if before is not None:
-        ahead = predict_state(dynamics, before, jnp.zeros_like(before.mean)).covariance
-        starts = (jnp.stack([initial, before.covariance]), jnp.stack([initial, ahead]))
+    if before is None:
+        entries, settled = _table(dynamics, design, (initial, initial), far, where.size)
+        return entries, settled | (far < where.size)
+    ahead = predict_state(dynamics, before, jnp.zeros_like(before.mean)).covariance
+    starts = (jnp.stack([initial, before.covariance]), jnp.stack([initial, ahead]))
     found, settled = jax.lax.map(lambda state: _table(dynamics, design, state, far, where.size), starts)
     entries = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), found)
     return entries, jnp.all(settled) | (far < where.size)
@@ -95,7 +99,7 @@ def _table(
 
     def step(known: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Any]:
         earlier, ahead = known
-        now, cost = update_state(States(none[0], ahead), design, none[1])
+        now, cost = update_state(States(none[0], ahead), design, none[1], at_once=1)
         onward = predict_state(dynamics, now, none[0]).covariance
         return (now.covariance, onward), (earlier, ahead, now.covariance, cost)
 
@@ -168,15 +172,14 @@ def smooth_means(
 ) -> tuple[Float[Array, "rows q"], Float[Array, " q"]]:
     """Go backward through the rows. Returns the means given all rows, and that of the state before row 0."""
 
-    def step(said: Array, row: Any) -> tuple[Array, Array]:
-        ends, now, ahead, known, place = row
-        mean = jnp.where(ends, now, said)
-        return known + matvec(entries.back[place], mean - ahead), mean
+    def step(change: Array, row: Any) -> tuple[Array, Array]:
+        ends, now, ahead, place = row
+        mean = jnp.where(ends, now, now + change)
+        return matvec(entries.back[place], mean - ahead), mean
 
-    known = jnp.concatenate([before[None], means.updated[:-1]])
-    rows = (where.last, means.updated, means.predicted, known, where.place)
-    first, smoothed = jax.lax.scan(step, jnp.zeros_like(before), rows, reverse=True)
-    return smoothed, first
+    rows = (where.last, means.updated, means.predicted, where.place)
+    change, smoothed = jax.lax.scan(step, jnp.zeros_like(before), rows, reverse=True)
+    return smoothed, before + change
 
 
 def smooth_covariances(entries: Entries, where: Places) -> tuple[Float[Array, "rows q q"], Float[Array, "q q"]]:
@@ -223,15 +226,18 @@ def _sums_of_kind(
     size, beyond = where.size, where.since - (where.size - 1)  # steps after the first one at the last place
     ends = jnp.where(where.last, weight, 0)
     reached = jax.ops.segment_sum(jnp.where(beyond > 0, 0, weight), place, size)
-    ended = jax.ops.segment_sum(jnp.where(beyond < 0, ends, 0), place, size)
-    stayed = jax.ops.segment_sum(jnp.where(beyond < 0, 0, ends), jnp.clip(beyond, 0, size - 1), size)
+    finish = jnp.where(beyond < 0, place, size + jnp.clip(beyond, 0, size - 1))
+    ended, stayed = jax.ops.segment_sum(ends, finish, 2 * size).reshape(2, size)
     too_far = jnp.sum(ends * jnp.maximum(beyond - (size - 1), 0))
 
-    def again(p: Array, _: None) -> tuple[Array, Array]:
-        return entries.rest[-1] + matmul(matmul(entries.back[-1], p), entries.back[-1].T), p
+    def again(known: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        p, total = known
+        total = total + p
+        return (entries.rest[-1] + matmul(matmul(entries.back[-1], p), entries.back[-1].T), total), (p, total)
 
-    _, backward = jax.lax.scan(again, entries.updated[-1], None, size)
-    steady = jnp.tensordot(jnp.cumsum(stayed[::-1])[::-1], backward, axes=1) + too_far * backward[-1]
+    last = entries.updated[-1]
+    _, (backward, totals) = jax.lax.scan(again, (last, jnp.zeros_like(last)), None, size)
+    steady = jnp.tensordot(stayed, totals, axes=1) + too_far * backward[-1]
 
     def down(later: Array, row: Any) -> tuple[Array, Array]:
         finished, now, many, back, rest = row
@@ -240,7 +246,7 @@ def _sums_of_kind(
     rows = (ended[:-1], entries.updated[:-1], reached[1:], entries.back[1:], entries.rest[1:])
     first, at = jax.lax.scan(down, jnp.tensordot(stayed, backward, axes=1), rows, reverse=True)
     later = jnp.sum(at[:-1], axis=0) + steady  # at[i] is the sum at place i + 1
-    lag = jnp.sum(matmul(at[:-1], transpose(entries.back[1:-1])), axis=0) + steady @ entries.back[-1].T
+    lag = jnp.einsum("pij,pkj->ik", at[:-1], entries.back[1:-1]) + steady @ entries.back[-1].T
     every = first + later
     earlier = every - jnp.tensordot(ended, entries.updated, axes=1) - jnp.sum(stayed) * entries.updated[-1]
     exact = has_settled(backward[-1], backward[-2]) | (too_far <= 0)

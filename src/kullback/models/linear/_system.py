@@ -1,6 +1,6 @@
 """What a linear dynamical system is made of, as inference, learning and sampling read it."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -17,6 +17,8 @@ from kullback.numerics import Numeric, as_parameter
 
 class LinearSystem(ClosedFormModel):
     """The parameters of a system, and the parts that are made of them."""
+
+    goes_row_by_row: ClassVar[bool] = True
 
     transition: Float[Numeric, "q q"]
     observation: Float[Numeric, "n q"]
@@ -102,8 +104,9 @@ class LinearSystem(ClosedFormModel):
             start = start if carry is not None else start | ~follows
             ahead = jnp.asarray(time.lookahead) & ~absent
             counted = jnp.where(ahead, 0, weight)
+        steady = time is not None and time.steady
         before = None if carry is None else States(*(jnp.asarray(part, weight.dtype) for part in carry))
-        return Line(start, counted, ahead, drive, inputs, before)
+        return Line(start, counted, ahead, drive, inputs, before, steady)
 
     def _inputs(self, time: TimeIndex | None, absent: Bool[Array, " rows"]) -> Float[Array, "rows m"] | None:
         matrix = self.input_observation if self.input_transition is None else self.input_transition
