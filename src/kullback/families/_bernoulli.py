@@ -9,7 +9,7 @@ import numpy as np
 from jax.scipy.special import entr, xlog1py, xlogy
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
 from kullback.families._family import ExpectationSource
 from kullback.families._marginal import Marginal
@@ -70,7 +70,8 @@ class Bernoulli(ExpectationSource, ScalarFamily):
         base = jnp.where(jnp.any(features, axis=-1), jnp.zeros((), p.dtype), -jnp.inf)
         return LinearForm(features.astype(p.dtype), coefficients, base)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         return jax.random.bernoulli(key, self.probability, shape + self.batch_shape).astype(int)
 
     @property

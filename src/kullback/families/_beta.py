@@ -9,7 +9,7 @@ import numpy as np
 from jax.scipy.special import xlog1py, xlogy
 from jaxtyping import Array, Float
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
 from kullback.families._dirichlet import Dirichlet
 from kullback.families._family import NaturalSource
@@ -67,7 +67,8 @@ class Beta(NaturalSource, ScalarFamily):
         value = xlogy(jnp.subtract(self.alpha, 1), safe) + xlog1py(jnp.subtract(self.beta, 1), -safe)
         return jnp.where(inside, value - self.log_partition, -jnp.inf)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         alpha = jnp.asarray(self.alpha)
         return jax.random.beta(key, alpha, self.beta, shape + self.batch_shape, alpha.dtype)
 

@@ -10,7 +10,7 @@ from jax.scipy.special import entr, xlogy
 from jaxtyping import Array, Bool, Float, Num
 from numpy.typing import NDArray
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support, is_whole
 from kullback.families._family import ExpectationSource
 from kullback.families._marginal import Marginal
@@ -112,7 +112,8 @@ class Categorical(ExpectationSource, ScalarFamily):
         base = jnp.where(jnp.any(features > 0, axis=-1), jnp.zeros((), features.dtype), -jnp.inf)
         return LinearForm(features, log_or_lowest(self.probabilities), base)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         logits = jnp.log(self.probabilities)
         return jax.random.categorical(key, logits, shape=shape + self.batch_shape)
 

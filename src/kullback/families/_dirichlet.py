@@ -10,7 +10,7 @@ from jax.scipy.special import xlogy
 from jaxtyping import Array, Bool, Float
 from numpy.typing import NDArray
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
 from kullback.families._family import NaturalSource
 from kullback.families._marginal import Marginal, scipy_law
@@ -87,7 +87,8 @@ class Dirichlet(NaturalSource, UnsplittableFamily):
         value = jnp.sum(xlogy(jnp.subtract(self.concentration, 1), jnp.maximum(x, 0)), axis=-1)
         return jnp.where(inside, value - self.log_partition, -jnp.inf)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         alpha = jnp.asarray(self.concentration)
         return jax.random.dirichlet(key, alpha, shape + self.batch_shape, alpha.dtype)
 

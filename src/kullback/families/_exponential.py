@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
 from kullback.families._marginal import scipy_law
 from kullback.families._scalar import ScalarFamily
@@ -49,7 +49,8 @@ class Exponential(ScalarFamily):
         x = jnp.asarray(x)
         return jnp.where(x >= 0, jnp.log(self.rate) - self.rate * x, -jnp.inf)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         rate = jnp.asarray(self.rate)
         return jax.random.exponential(key, shape + self.batch_shape, rate.dtype) / rate
 

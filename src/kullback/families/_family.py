@@ -7,10 +7,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.core import Batch, Extent, Statistics
+from kullback.core import Batch, Extent, Key, Shape, Statistics
 from kullback.families._component import Component
 from kullback.families._potential_excess import potential_excess
 from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim
+from kullback.runtime import in_given_precision
 
 Coordinates: TypeAlias = Literal["source", "natural", "expectation"]
 
@@ -57,7 +58,7 @@ class ExponentialFamily(Component):
         """
 
     @abc.abstractmethod
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
         """Draw points of shape (*shape, *batch_shape, *event_shape)."""
 
     @property
@@ -99,16 +100,19 @@ class ExponentialFamily(Component):
     def _from_expectation(cls, expectation: Numeric, *args: Any, **structure: Any) -> Self: ...
 
     @classmethod
+    @in_given_precision
     def from_source(cls, source: Any, **structure: Any) -> Self:
         """Return the member with these flat source parameters."""
         return _member(cls._from_source, "source", source, structure)
 
     @classmethod
+    @in_given_precision
     def from_natural(cls, natural: Any, **structure: Any) -> Self:
         """Return the member with these natural coordinates."""
         return _member(cls._from_natural, "natural", natural, structure)
 
     @classmethod
+    @in_given_precision
     def from_expectation(cls, expectation: Any, **structure: Any) -> Self:
         """Return the member with these expectation coordinates."""
         return _member(cls._from_expectation, "expectation", expectation, structure)

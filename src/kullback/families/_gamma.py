@@ -9,7 +9,7 @@ import numpy as np
 from jax.scipy.special import digamma, gammaln, xlogy
 from jaxtyping import Array, Float
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
 from kullback.families._marginal import scipy_law
 from kullback.families._scalar import ScalarFamily
@@ -60,7 +60,8 @@ class Gamma(ScalarFamily):
         value = xlogy(jnp.subtract(self.shape, 1), safe) - self.rate * safe - self.log_partition
         return jnp.where(x >= 0, value, -jnp.inf)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         k = jnp.asarray(self.shape)
         return jax.random.gamma(key, k, shape + self.batch_shape, k.dtype) / self.rate
 

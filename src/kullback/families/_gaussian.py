@@ -10,7 +10,19 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from numpy.typing import NDArray
 
-from kullback.core import Batch, CenteredStatistics, Standardization, average, expand, row_weight, weighted_total
+from kullback.core import (
+    Batch,
+    CenteredStatistics,
+    Key,
+    Shape,
+    Standardization,
+    as_key,
+    as_shape,
+    average,
+    expand,
+    row_weight,
+    weighted_total,
+)
 from kullback.families._gaussian_family import GaussianFamily
 from kullback.families._gaussian_rows import (
     LOG_TWO_PI,
@@ -99,7 +111,8 @@ class Gaussian(GaussianFamily):
         square, log_det = whiten(self.covariance, jnp.subtract(jnp.asarray(x), self.mean))
         return -0.5 * (square + log_det + self.mean.shape[-1] * math.log(2 * math.pi))
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         mean = jnp.asarray(self.mean)
         z = jax.random.normal(key, shape + mean.shape, mean.dtype)
         return mean + apply(jnp.linalg.cholesky(jnp.asarray(self.covariance)), z)

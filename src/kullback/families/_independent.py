@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 from numpy.typing import NDArray
 
-from kullback.core import Batch, MeanStatistics, average, expand, row_weight, weighted_total
+from kullback.core import Batch, Key, MeanStatistics, Shape, average, expand, row_weight, weighted_total
 from kullback.families._composite import CompositeFamily
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
 from kullback.families._marginal import Marginal
@@ -99,7 +99,7 @@ class Independent(CompositeFamily):
     def log_prob(self, x: Any) -> Float[Array, "..."]:
         return jnp.sum(self.columns.log_prob(self._entries(x)), axis=-1)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
         return self.columns.sample(key, shape)
 
     def statistics(self, x: Any) -> Float[Array, "... d"]:

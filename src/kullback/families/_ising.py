@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 from numpy.typing import NDArray
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
 from kullback.families._family import NaturalSource
 from kullback.families._marginal import Marginal
@@ -109,7 +109,8 @@ class Ising(NaturalSource, UnsplittableFamily):
         value = jnp.sum(self.natural * self.statistics(x), axis=-1) - self.log_partition
         return jnp.where(spin, value, -jnp.inf)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         n = self.event_shape[0]
         count = int(np.prod(shape))
         members = self.natural.reshape(-1, self.size)

@@ -11,7 +11,7 @@ from jax.scipy.special import entr, gammaln, xlog1py, xlogy
 from jaxtyping import Array, Bool, Float, Num
 from numpy.typing import NDArray
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._categorical import Categorical, positive_shares, simplex_covariance, simplex_fisher
 from kullback.families._component import COUNTS
 from kullback.families._marginal import Marginal, count_marginals
@@ -81,7 +81,8 @@ class Multinomial(UnsplittableFamily):
         ways = gammaln(self.trials + 1.0) - jnp.sum(gammaln(safe + 1.0), axis=-1)
         return jnp.where(counts, ways + jnp.sum(xlogy(safe, self.probabilities), axis=-1), -jnp.inf)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         p = jnp.broadcast_to(jnp.asarray(self.probabilities), shape + self.probabilities.shape)
         return jax.random.multinomial(key, self.trials, p, dtype=p.dtype).astype(int)
 

@@ -9,7 +9,7 @@ import numpy as np
 from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Float, Num
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import COUNTS
 from kullback.families._family import ExpectationSource
 from kullback.families._marginal import scipy_law
@@ -79,7 +79,8 @@ class Poisson(ExpectationSource, ScalarFamily):
         coefficients = jnp.stack([log_or_lowest(rate), -rate], axis=-1)
         return LinearForm(features, coefficients, jnp.where(count, -gammaln(safe + 1), -jnp.inf))
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         return jax.random.poisson(key, self.rate, shape + self.batch_shape)
 
     @property

@@ -12,7 +12,7 @@ from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Bool, Float, Num, Shaped
 from numpy.typing import NDArray
 
-from kullback.core import Batch, Statistics
+from kullback.core import Batch, Key, Shape, Statistics, as_key, as_shape
 from kullback.families._composite import CompositeFamily
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
 from kullback.families._marginal import Marginal
@@ -130,7 +130,8 @@ class Product(CompositeFamily):
         pieces = zip(self.parts, self.split(x), strict=True)
         return _total(part.log_prob(piece) for part, piece in pieces)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         keys = jax.random.split(key, len(self.parts))
         drawn = [part.sample(k, shape) for part, k in zip(self.parts, keys, strict=True)]
         return self._side_by_side(drawn)

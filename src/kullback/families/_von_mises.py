@@ -10,7 +10,7 @@ from jax.scipy.special import i0e
 from jaxtyping import Array, Bool, Float
 from numpy.typing import NDArray
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
 from kullback.families._marginal import Marginal, scipy_law
 from kullback.families._scalar import ScalarFamily
@@ -82,7 +82,8 @@ class VonMises(ScalarFamily):
         away = jnp.square(jnp.sin(jnp.subtract(jnp.asarray(x), self.mean) / 2))
         return -2 * kappa * away - jnp.log(2 * np.pi * i0e(kappa))
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         mean, kappa = jnp.asarray(self.mean), jnp.asarray(self.concentration)
         turn = _sample_turn(key, jnp.broadcast_to(kappa, shape + self.batch_shape))
         angle = mean + turn

@@ -1,12 +1,14 @@
 """How kullback uses JAX: under which settings it computes, and what it keeps compiled.
 
 `computing` is the front door: every public method that computes enters it, whatever the user's settings are; functions
-and methods decorated with `in_float64` do so at each call. Functions of modules are compiled by `jit`, `quick_jit` and,
-where networks are among their arguments, `filter_jit`; a bounded number of them is kept.
+and methods decorated with `in_float64` do so at each call, those with `in_given_precision` where they are given numbers
+of 64 bits outside of `jit`. Functions of modules are compiled by `jit`, `quick_jit` and, where networks are among their
+arguments, `filter_jit`; a bounded number of them is kept.
 """
 
 from kullback.runtime._compiled import jit
 from kullback.runtime._computing import computing, in_float64, in_precision, users_settings
+from kullback.runtime._given_precision import in_given_precision, keep_given_precision
 from kullback.runtime._networks import as_numpy, filter_jit, is_array
 from kullback.runtime._quick import quick_jit
 from kullback.runtime._tensor_tree import read_tree, tensor_names, tensors_of
@@ -16,9 +18,11 @@ __all__ = [
     "computing",
     "filter_jit",
     "in_float64",
+    "in_given_precision",
     "in_precision",
     "is_array",
     "jit",
+    "keep_given_precision",
     "quick_jit",
     "read_tree",
     "tensor_names",
