@@ -11,9 +11,11 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-#: Significant digits of a number; how many numbers an array has at most before its middle is left out; how many are then
-#: left at each end; and how long a line is.
+#: Significant digits of a number; how many numbers an array has at most before its middle is left out; how many are
+#: then left at each end; and how long a line is.
 _DIGITS, _MOST, _EDGE, _WIDTH = 6, 64, 3, 100
+#: The widest table of numbers in a notebook.
+_COLUMNS = 12
 
 _TABLE = "border-collapse:collapse;font-variant-numeric:tabular-nums"
 _CELL = "border:1px solid;border-color:color-mix(in srgb,currentColor 25%,transparent);padding:2px 8px;text-align:"
@@ -125,7 +127,7 @@ def _html_value(value: Any) -> str:
     if isinstance(value, (tuple, list)) and any(isinstance(each, eqx.Module) for each in value):
         return "".join(map(_html_value, value))
     array = _numbers(value)
-    if array is None or array.ndim not in (1, 2) or array.size > _MOST or array.size == 0:
+    if array is None or array.ndim not in (1, 2) or array.size > _MOST or not 0 < array.shape[-1] <= _COLUMNS:
         return f'<pre style="margin:0">{html.escape(value_text(value))}</pre>'
     cells = [
         "".join(f'<td style="{_CELL}right">{html.escape(number(entry))}</td>' for entry in row)

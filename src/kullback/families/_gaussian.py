@@ -23,7 +23,7 @@ from kullback.core import (
     row_weight,
     weighted_total,
 )
-from kullback.families._gaussian_family import GaussianFamily
+from kullback.families._gaussian_family import GaussianFamily, without_spread
 from kullback.families._gaussian_rows import (
     LOG_TWO_PI,
     complete,
@@ -227,6 +227,22 @@ class Gaussian(GaussianFamily):
     @property
     def column_variances(self) -> Float[Array, "*batch n"]:
         return jnp.diagonal(jnp.asarray(self.covariance), axis1=-2, axis2=-1)
+
+    @property
+    def variance(self) -> Float[Array, "*batch n"]:
+        """The variance of each coordinate: the diagonal of the covariance."""
+        return self.column_variances
+
+    def _refusal(self) -> str | None:
+        flat = without_spread(self.mean, self.column_variances)
+        if flat is not None:
+            return flat
+        deviations = np.sqrt(np.asarray(self.column_variances))
+        correlation = np.asarray(self.covariance) / (deviations[:, None] * deviations)
+        least = np.linalg.eigvalsh(correlation)[0]
+        if least > 8 * len(deviations) * np.finfo(correlation.dtype).eps:
+            return None
+        return "its points lie in a plane, and its likelihood grows without bound: take more points or fewer columns."
 
     def moments(self) -> tuple[NDArray[Any], NDArray[Any]]:
         return np.asarray(self.mean, dtype=float), np.asarray(self.covariance, dtype=float)

@@ -91,7 +91,36 @@ class Ising(NaturalSource, UnsplittableFamily):
 
     @property
     def column_means(self) -> Any:
+        return self.mean
+
+    @property
+    def mean(self) -> Float[Array, "*batch n"]:
+        """The mean of each spin."""
         return self.expectation[..., : self.biases.shape[-1]]
+
+    @property
+    def variance(self) -> Float[Array, "*batch n"]:
+        """The variance 1 − E[x_i]² of each spin."""
+        return (1 - self.mean) * (1 + self.mean)
+
+    @property
+    def mode(self) -> Num[Array, "*batch n"]:
+        """The state of lowest energy."""
+        n = self.event_shape[0]
+
+        def one(theta: Float[Array, " d"]) -> Num[Array, " n"]:
+            logits = _scan_states(theta, n, self.interactions, lambda t, logits: logits, stack=True)
+            return _spins(jnp.argmax(logits.reshape(-1)), n)
+
+        return jnp.vectorize(one, signature="(d)->(n)")(self.natural)
+
+    @classmethod
+    def _start(cls, values: Numeric, interactions: Any = "all") -> Self:
+        return cls(np.zeros(values.shape[-1]), interactions=interactions)
+
+    def _refusal(self) -> str | None:
+        finite = np.all(np.isfinite(self.source))
+        return None if finite else "some spins, or pairs of them, are always alike, and its parameters are infinite."
 
     def marginals(self, totals: NDArray[Any] | None = None) -> list[Marginal]:
         with computing():

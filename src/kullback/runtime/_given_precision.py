@@ -12,6 +12,7 @@ from kullback.runtime._compiled import Function
 from kullback.runtime._computing import computing, is_computing
 from kullback.runtime._networks import as_numpy
 
+
 def in_given_precision(function: Function) -> Function:
     """Make eager calls of a function compute in the precision of what they are given.
 
@@ -26,7 +27,7 @@ def in_given_precision(function: Function) -> Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if jax.config.jax_enable_x64 or not jax.core.trace_ctx.is_top_level() or is_computing():
+        if jax.config.read("jax_enable_x64") or not jax.core.trace_ctx.is_top_level() or is_computing():
             return function(*args, **kwargs)
         if not _in_64_bits((*args, *kwargs.values())):
             return function(*args, **kwargs)
