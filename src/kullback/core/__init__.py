@@ -1,6 +1,7 @@
 """What data and models are to every room: batches, statistics that merge, and the contracts of models."""
 
 from kullback.core._batch import Batch, DistinctRows, Standardization, block_rows, by_blocks, row_weight, weighted_total
+from kullback.core._draws import Key, Shape, as_key, as_shape
 from kullback.core._extent import Extent, TimeIndex
 from kullback.core._limits import MOST_CATEGORIES
 from kullback.core._model import ClosedFormModel, Estimate, Model
@@ -15,6 +16,7 @@ from kullback.core._statistics import (
     expand,
     share,
 )
+from kullback.core._text import html_of, text_of, value_text
 
 __all__ = [
     "MOST_CATEGORIES",
@@ -24,19 +26,26 @@ __all__ = [
     "DistinctRows",
     "Estimate",
     "Extent",
+    "Key",
     "MeanStatistics",
     "Model",
+    "Shape",
     "Standardization",
     "Statistics",
     "SummedStatistics",
     "TimeIndex",
+    "as_key",
+    "as_shape",
     "average",
     "between",
     "block_rows",
     "by_blocks",
     "expand",
+    "html_of",
     "replace",
     "row_weight",
     "share",
+    "text_of",
+    "value_text",
     "weighted_total",
 ]

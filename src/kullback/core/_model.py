@@ -10,7 +10,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from kullback.core._batch import Batch, Standardization
+from kullback.core._draws import Key, Shape
 from kullback.core._extent import Extent
+from kullback.core._text import html_of, text_of, value_text
+from kullback.runtime import keep_given_precision
 
 
 class Estimate(NamedTuple):
@@ -19,14 +22,32 @@ class Estimate(NamedTuple):
     value: Float[Array, "..."]
     standard_error: Float[Array, "..."]
 
+    def __repr__(self) -> str:
+        return f"Estimate(value={value_text(self.value)}, standard_error={value_text(self.standard_error)})"
+
 
 class Model(eqx.Module):
-    """A joint p(h, v | Θ) of hidden h and visible v."""
+    """A joint p(h, v | Θ) of hidden h and visible v.
+
+    It computes in the precision of its parameters: made from numbers, lists or NumPy arrays it holds 64 bits, and what
+    it is asked outside of `jit`, `grad` and `vmap` is computed in 64 bits and answered with NumPy arrays. Made from JAX
+    arrays it computes as JAX is set.
+    """
 
     #: Whether −energy is a log density. Otherwise it lacks a constant that depends on Θ.
     normalized: ClassVar[bool] = True
     #: Whether its time goes into loops over rows, and not into operations on whole arrays.
     goes_row_by_row: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        keep_given_precision(cls)
+
+    def __repr__(self) -> str:
+        return text_of(self)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
     @abc.abstractmethod
     def energy(self, v: Any, h: Any = None, inputs: Any = None) -> Float[Array, "..."]:
@@ -37,7 +58,7 @@ class Model(eqx.Module):
         """Return p(h | v, Θ) for each row, or draws of it; None when nothing is hidden."""
 
     @abc.abstractmethod
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Any:
+    def sample(self, key: Key, shape: Shape = ()) -> Any:
         """Draw visible points."""
 
     @abc.abstractmethod

@@ -9,11 +9,11 @@ import numpy as np
 from jax.scipy.special import entr, xlog1py, xlogy
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
 from kullback.families._family import ExpectationSource
 from kullback.families._marginal import Marginal
-from kullback.families._scalar import ScalarFamily
+from kullback.families._scalar import ScalarFamily, keep_nan
 from kullback.numerics import (
     LinearForm,
     Numeric,
@@ -50,7 +50,26 @@ class Bernoulli(ExpectationSource, ScalarFamily):
 
     @property
     def column_means(self) -> Any:
-        return self.probability
+        return self.mean
+
+    @property
+    def mean(self) -> Float[Array, "*batch"]:
+        """The mean p."""
+        return jnp.asarray(self.probability)
+
+    @property
+    def variance(self) -> Float[Array, "*batch"]:
+        """The variance p(1−p)."""
+        return self.mean * (1 - self.mean)
+
+    @property
+    def mode(self) -> Num[Array, "*batch"]:
+        """The more probable of 0 and 1."""
+        return (self.mean > 0.5).astype(int)
+
+    def cdf(self, x: Any) -> Float[Array, "..."]:
+        x = jnp.asarray(x)
+        return keep_nan(x, jnp.where(x >= 1, 1, jnp.where(x >= 0, 1 - self.mean, 0)))
 
     @property
     def interior(self) -> Bool[Array, "*batch"]:
@@ -70,7 +89,8 @@ class Bernoulli(ExpectationSource, ScalarFamily):
         base = jnp.where(jnp.any(features, axis=-1), jnp.zeros((), p.dtype), -jnp.inf)
         return LinearForm(features.astype(p.dtype), coefficients, base)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         return jax.random.bernoulli(key, self.probability, shape + self.batch_shape).astype(int)
 
     @property

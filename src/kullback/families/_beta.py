@@ -5,16 +5,15 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jax.scipy.special import xlog1py, xlogy
+from jax.scipy.special import betainc, xlog1py, xlogy
 from jaxtyping import Array, Float
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
-from kullback.families._dirichlet import Dirichlet
+from kullback.families._dirichlet import Dirichlet, concentrated
 from kullback.families._family import NaturalSource
 from kullback.families._marginal import scipy_law
-from kullback.families._scalar import ScalarFamily
+from kullback.families._scalar import ScalarFamily, keep_nan
 from kullback.numerics import Numeric, as_parameter, check_positive, share_batch
 
 
@@ -50,12 +49,34 @@ class Beta(NaturalSource, ScalarFamily):
 
     @property
     def column_means(self) -> Any:
-        return np.asarray(self.alpha) / (np.asarray(self.alpha) + np.asarray(self.beta))
+        return self.mean
 
     @property
     def column_variances(self) -> Any:
-        mean = self.column_means
-        return mean * (1 - mean) / (np.asarray(self.alpha) + np.asarray(self.beta) + 1)
+        return self.variance
+
+    @property
+    def mean(self) -> Float[Array, "*batch"]:
+        """The mean α/(α+β)."""
+        return self._dirichlet.mean[..., 0]
+
+    @property
+    def variance(self) -> Float[Array, "*batch"]:
+        """The variance αβ/(α+β)²(α+β+1)."""
+        return self._dirichlet.variance[..., 0]
+
+    @property
+    def mode(self) -> Float[Array, "*batch"]:
+        """(α−1)/(α+β−2), and an end of the interval where α or β is 1 or less, by the rule of the Dirichlet."""
+        return self._dirichlet.mode[..., 0]
+
+    def cdf(self, x: Any) -> Float[Array, "..."]:
+        x = jnp.asarray(x)
+        inside = jnp.where(jnp.isnan(x), 0, jnp.clip(x, 0, 1))
+        return keep_nan(x, betainc(self.alpha, self.beta, inside))
+
+    def _refusal(self) -> str | None:
+        return concentrated(self.source, "")
 
     def law(self) -> Any:
         return scipy_law("beta", self.alpha, self.beta)
@@ -67,7 +88,8 @@ class Beta(NaturalSource, ScalarFamily):
         value = xlogy(jnp.subtract(self.alpha, 1), safe) + xlog1py(jnp.subtract(self.beta, 1), -safe)
         return jnp.where(inside, value - self.log_partition, -jnp.inf)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         alpha = jnp.asarray(self.alpha)
         return jax.random.beta(key, alpha, self.beta, shape + self.batch_shape, alpha.dtype)
 

@@ -10,9 +10,9 @@ from jax.scipy.special import entr, xlogy
 from jaxtyping import Array, Bool, Float, Num
 from numpy.typing import NDArray
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support, is_whole
-from kullback.families._family import ExpectationSource
+from kullback.families._family import ExpectationSource, Kind
 from kullback.families._marginal import Marginal
 from kullback.families._scalar import ScalarFamily
 from kullback.numerics import (
@@ -23,6 +23,7 @@ from kullback.numerics import (
     check_ndim,
     check_probabilities,
     entropy_excess,
+    is_concrete,
     log_or_lowest,
 )
 
@@ -86,6 +87,40 @@ class Categorical(ExpectationSource, ScalarFamily):
     def column_means(self) -> Any:
         return np.asarray(self.probabilities) @ np.arange(self.codes)
 
+    @property
+    def mean(self) -> Any:
+        """There is none: the numbers of categories are names."""
+        raise AttributeError(
+            "A Categorical has no mean, for its numbers are names: see its probabilities, or its mode."
+        )
+
+    @property
+    def variance(self) -> Any:
+        """There is none: the numbers of categories are names."""
+        raise AttributeError("A Categorical has no variance, for its numbers are names: see its probabilities.")
+
+    @property
+    def mode(self) -> Num[Array, "*batch"]:
+        """The most probable category."""
+        return jnp.argmax(jnp.asarray(self.probabilities), axis=-1)
+
+    def cdf(self, x: Any) -> Any:
+        """There is none: the numbers of categories are names."""
+        raise TypeError("A Categorical has no distribution function, for its numbers are names, in no order.")
+
+    @classmethod
+    def _fit_structure(cls, kind: Kind) -> dict[str, Any]:
+        return {"categories": kind.size + 1}
+
+    @classmethod
+    def _start(cls, values: Numeric, categories: int | None = None) -> Self:
+        seen = int(np.max(values)) + 1 if is_concrete(values) else 0
+        if categories is not None and categories < seen:
+            raise ValueError(f"x has category {seen - 1}, and categories is {categories}: they are counted from 0.")
+        if categories is None and not is_concrete(values):
+            raise ValueError("x is being traced, so the number of categories has to be given.")
+        return cls.standard((), seen if categories is None else categories)
+
     def raise_zeros(self, least: float) -> Self:
         return eqx.tree_at(lambda c: c.probabilities, self, positive_shares(self.probabilities, least))
 
@@ -112,7 +147,8 @@ class Categorical(ExpectationSource, ScalarFamily):
         base = jnp.where(jnp.any(features > 0, axis=-1), jnp.zeros((), features.dtype), -jnp.inf)
         return LinearForm(features, log_or_lowest(self.probabilities), base)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         logits = jnp.log(self.probabilities)
         return jax.random.categorical(key, logits, shape=shape + self.batch_shape)
 

@@ -9,7 +9,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from kullback.core import Batch, CenteredStatistics, Standardization, average, expand, row_weight, weighted_total
+from kullback.core import (
+    Batch,
+    CenteredStatistics,
+    Key,
+    Shape,
+    Standardization,
+    as_key,
+    as_shape,
+    average,
+    expand,
+    row_weight,
+    weighted_total,
+)
 from kullback.families._gaussian_family import GaussianFamily
 from kullback.families._gaussian_rows import (
     LOG_TWO_PI,
@@ -80,7 +92,8 @@ class DiagonalGaussian(GaussianFamily):
         square = jnp.square(jnp.subtract(jnp.asarray(x), self.mean)) / variance
         return -0.5 * jnp.sum(square + jnp.log(2 * np.pi * variance), axis=-1)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         mean = jnp.asarray(self.mean)
         return mean + jnp.sqrt(self.variance) * jax.random.normal(key, shape + mean.shape, mean.dtype)
 

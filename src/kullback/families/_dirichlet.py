@@ -10,9 +10,10 @@ from jax.scipy.special import xlogy
 from jaxtyping import Array, Bool, Float
 from numpy.typing import NDArray
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
 from kullback.families._family import NaturalSource
+from kullback.families._fit import MOST_CONCENTRATED
 from kullback.families._marginal import Marginal, scipy_law
 from kullback.families._unsplittable import UnsplittableFamily
 from kullback.numerics import (
@@ -65,7 +66,35 @@ class Dirichlet(NaturalSource, UnsplittableFamily):
 
     @property
     def column_means(self) -> Any:
-        return np.asarray(self.concentration) / np.sum(self.concentration, axis=-1, keepdims=True)
+        return self.mean
+
+    @property
+    def mean(self) -> Float[Array, "*batch k"]:
+        """The mean α_i/Σα."""
+        return self.source / jnp.sum(self.source, axis=-1, keepdims=True)
+
+    @property
+    def variance(self) -> Float[Array, "*batch k"]:
+        """The variance α_i(Σα − α_i)/(Σα)²(Σα + 1) of each coordinate."""
+        alpha = self.source
+        total = jnp.sum(alpha, axis=-1, keepdims=True)
+        others = jnp.sum(alpha[..., None, :] * (1 - np.eye(self.size)), axis=-1)  # where α_i is nearly all of the sum
+        return alpha / total * (others / total) / (total + 1)
+
+    @property
+    def mode(self) -> Float[Array, "*batch k"]:
+        """(α_i − 1)/Σ(α_i − 1) over the coordinates with α_i > 1; the others are 0, where the density is infinite.
+
+        Where no α_i exceeds 1 it is the corner of the largest, or, of the uniform distribution, the center.
+        """
+        above = jnp.maximum(self.source - 1, 0)
+        total = jnp.sum(above, axis=-1, keepdims=True)
+        corner = jax.nn.one_hot(jnp.argmax(self.source, axis=-1), self.size, dtype=above.dtype)
+        flat = jnp.where(jnp.all(self.source == 1, axis=-1, keepdims=True), 1 / self.size, corner)
+        return jnp.where(total > 0, above / jnp.where(total > 0, total, 1), flat)
+
+    def _refusal(self) -> str | None:
+        return concentrated(np.sum(self.concentration, axis=-1), "")
 
     def marginals(self, totals: NDArray[Any] | None = None) -> list[Marginal]:
         alpha = np.asarray(self.concentration, dtype=float)
@@ -87,7 +116,8 @@ class Dirichlet(NaturalSource, UnsplittableFamily):
         value = jnp.sum(xlogy(jnp.subtract(self.concentration, 1), jnp.maximum(x, 0)), axis=-1)
         return jnp.where(inside, value - self.log_partition, -jnp.inf)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         alpha = jnp.asarray(self.concentration)
         return jax.random.dirichlet(key, alpha, shape + self.batch_shape, alpha.dtype)
 
@@ -137,6 +167,13 @@ class Dirichlet(NaturalSource, UnsplittableFamily):
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
         linear = jnp.sum(jnp.subtract(self.concentration, 1) * statistics.mean, axis=-1)
         return jnp.multiply(statistics.mass, self.log_partition - linear)
+
+
+def concentrated(concentration: Any, points: str) -> str | None:
+    """Return why a fit with such a concentration is none: its points differ by no more than rounding does."""
+    if np.all(np.asarray(concentration) <= MOST_CONCENTRATED):  # NaN is not
+        return None
+    return f"all points{points} are alike, or nearly so, and its likelihood grows without bound."
 
 
 def check_log_means(name: str, eta: Numeric) -> None:

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
 from kullback.families._marginal import scipy_law
-from kullback.families._scalar import ScalarFamily
+from kullback.families._scalar import ScalarFamily, keep_nan
 from kullback.numerics import Numeric, as_parameter, check_positive, ratio_excess
 
 
@@ -36,11 +36,34 @@ class Exponential(ScalarFamily):
 
     @property
     def column_means(self) -> Any:
-        return 1 / np.asarray(self.rate)
+        return self.mean
 
     @property
     def column_variances(self) -> Any:
-        return 1 / np.square(self.rate)
+        return self.variance
+
+    @property
+    def mean(self) -> Float[Array, "*batch"]:
+        """The mean 1/r."""
+        return 1 / jnp.asarray(self.rate)
+
+    @property
+    def variance(self) -> Float[Array, "*batch"]:
+        """The variance 1/r²."""
+        return jnp.square(self.mean)
+
+    @property
+    def mode(self) -> Float[Array, "*batch"]:
+        """Always 0."""
+        return jnp.zeros_like(jnp.asarray(self.rate))
+
+    def cdf(self, x: Any) -> Float[Array, "..."]:
+        x = jnp.asarray(x)
+        return keep_nan(x, -jnp.expm1(-self.rate * jnp.maximum(x, 0)))
+
+    def _refusal(self) -> str | None:
+        finite = np.all(np.isfinite(self.rate))
+        return None if finite else "all points are 0, and its likelihood grows without bound."
 
     def law(self) -> Any:
         return scipy_law("expon", scale=1 / np.asarray(self.rate))
@@ -49,7 +72,8 @@ class Exponential(ScalarFamily):
         x = jnp.asarray(x)
         return jnp.where(x >= 0, jnp.log(self.rate) - self.rate * x, -jnp.inf)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         rate = jnp.asarray(self.rate)
         return jax.random.exponential(key, shape + self.batch_shape, rate.dtype) / rate
 

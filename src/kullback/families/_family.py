@@ -5,12 +5,15 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, get_args
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.core import Batch, Extent, Statistics
+from kullback.core import Batch, Extent, Key, Shape, Statistics
 from kullback.families._component import Component
+from kullback.families._fit import check_no_structure, check_support, checked_fit, fit_points
 from kullback.families._potential_excess import potential_excess
-from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim
+from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim, is_concrete
+from kullback.runtime import in_given_precision
 
 Coordinates: TypeAlias = Literal["source", "natural", "expectation"]
 
@@ -26,6 +29,12 @@ class Kind(NamedTuple):
         """Return the member of this kind with these coordinates."""
         make: Any = getattr(self.family, f"from_{_known(coordinates)}")
         return make(vector, **dict(self.structure))
+
+    @property
+    def columns(self) -> int:
+        """How many columns the points have."""
+        like = jax.eval_shape(lambda vector: self.at("source", vector), np.zeros(self.size))
+        return int(np.prod(like.event_shape))
 
     def __str__(self) -> str:
         fixed = "".join(f", {name}={value}" for name, value in self.structure)
@@ -57,8 +66,17 @@ class ExponentialFamily(Component):
         """
 
     @abc.abstractmethod
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
         """Draw points of shape (*shape, *batch_shape, *event_shape)."""
+
+    @property
+    def mode(self) -> Num[Array, "..."]:
+        """The point of highest density, in the closure of the support; of several that are alike, the first."""
+        raise TypeError(f"The mode of {type(self).__name__} is not written yet.")
+
+    def cdf(self, x: Any) -> Float[Array, "..."]:
+        """Return P(X ≤ x), for families of numbers that are ordered."""
+        raise TypeError(f"{type(self).__name__} has no distribution function: it is for single numbers with an order.")
 
     @property
     @abc.abstractmethod
@@ -99,16 +117,19 @@ class ExponentialFamily(Component):
     def _from_expectation(cls, expectation: Numeric, *args: Any, **structure: Any) -> Self: ...
 
     @classmethod
+    @in_given_precision
     def from_source(cls, source: Any, **structure: Any) -> Self:
         """Return the member with these flat source parameters."""
         return _member(cls._from_source, "source", source, structure)
 
     @classmethod
+    @in_given_precision
     def from_natural(cls, natural: Any, **structure: Any) -> Self:
         """Return the member with these natural coordinates."""
         return _member(cls._from_natural, "natural", natural, structure)
 
     @classmethod
+    @in_given_precision
     def from_expectation(cls, expectation: Any, **structure: Any) -> Self:
         """Return the member with these expectation coordinates."""
         return _member(cls._from_expectation, "expectation", expectation, structure)
@@ -132,6 +153,61 @@ class ExponentialFamily(Component):
         """Return the member of the same kind with these coordinates."""
         member: Any = self.kind.at(name, vector)
         return member
+
+    # --- the member nearest to data ---------------------------------------------------------------------
+
+    @classmethod
+    @in_given_precision
+    def fit(cls, x: Any, weight: Any = None, **structure: Any) -> Self:
+        """Return the member nearest to points: the one of maximum likelihood.
+
+        `x` has one row for each point. A family of single numbers takes several columns too, and returns one member
+        for each. `weight` counts points more than once, or less. `structure` is what is fixed for all members and does
+        not follow from the points: `categories` of a `Categorical`, `interactions` of an `Ising`, `column` of
+        `Independent` and `kinds` of a `Product`.
+
+        Points with missing entries are refused, and points to which no member is nearest: where all are alike the
+        likelihood of most families of real numbers grows without bound. Probabilities and rates may be 0.
+
+        >>> from kullback.families import Gamma
+        >>> Gamma.fit([1.0, 2.0, 4.0, 9.0])
+        Gamma(shape=1.72453, rate=0.431133)
+        """
+        return cls._fit(*fit_points(x, weight, cls._point_axes), **structure)
+
+    #: How many axes a point has.
+    _point_axes: ClassVar[int] = 1
+
+    @classmethod
+    def _fit(cls, values: Numeric, weight: Numeric | None, *args: Any, **structure: Any) -> Self:
+        """Return the member nearest to points that are there; their values have not been looked at yet."""
+        check_support(cls.support, values)
+        try:
+            member = cls._nearest(values, weight, **structure)
+        except ValueError as error:
+            raise ValueError(f"x has no nearest {cls.__name__}: {error}") from error
+        return checked_fit(member, member._refusal() if is_concrete(*jax.tree.leaves(member)) else None)
+
+    @classmethod
+    def _nearest(cls, values: Numeric, weight: Numeric | None, *args: Any, **structure: Any) -> Self:
+        start = cls._start(values, **structure)
+        return start.maximize(start.expected_statistics(Batch(values, weight))[0])
+
+    @classmethod
+    def _start(cls, values: Numeric, *args: Any, **structure: Any) -> Any:
+        """Return a member of the kind that is nearest to such points."""
+        check_no_structure(cls, structure)
+        return jax.tree.map(lambda leaf: leaf[0], cls.plain(1, values.shape[-1]))
+
+    @classmethod
+    def _fit_structure(cls, kind: Kind) -> dict[str, Any]:
+        """Return what `fit` has to be told to find a member of this kind."""
+        return dict(kind.structure)
+
+    def _refusal(self) -> str | None:
+        """Return why a fitted member is none, where its parameters are not finite, or rounding has made them so."""
+        finite = all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(self))
+        return None if finite else "all points are alike, and its likelihood grows without bound."
 
     # --- potentials and metric --------------------------------------------------------------------------
 

@@ -6,14 +6,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import digamma, gammaln, xlogy
+from jax.scipy.special import digamma, gammainc, gammaln, xlogy
 from jaxtyping import Array, Float
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
 from kullback.families._marginal import scipy_law
-from kullback.families._scalar import ScalarFamily
-from kullback.numerics import Numeric, as_parameter, check_positive, gamma_shape, share_batch, trigamma
+from kullback.families._scalar import ScalarFamily, keep_nan
+from kullback.numerics import Numeric, as_parameter, check_positive, gamma_shape, ratio_excess, share_batch, trigamma
 
 
 class Gamma(ScalarFamily):
@@ -45,11 +45,40 @@ class Gamma(ScalarFamily):
 
     @property
     def column_means(self) -> Any:
-        return np.asarray(self.shape) / np.asarray(self.rate)
+        return self.mean
 
     @property
     def column_variances(self) -> Any:
-        return np.asarray(self.shape) / np.square(self.rate)
+        return self.variance
+
+    @property
+    def mean(self) -> Float[Array, "*batch"]:
+        """The mean k/r."""
+        return jnp.asarray(self.shape) / self.rate
+
+    @property
+    def variance(self) -> Float[Array, "*batch"]:
+        """The variance k/r²."""
+        return self.mean / self.rate
+
+    @property
+    def mode(self) -> Float[Array, "*batch"]:
+        """(k−1)/r, and 0 for k ≤ 1."""
+        return jnp.maximum(jnp.subtract(self.shape, 1), 0) / self.rate
+
+    def cdf(self, x: Any) -> Float[Array, "..."]:
+        x = jnp.asarray(x)
+        inside = (x > 0) & jnp.isfinite(x)
+        below = gammainc(self.shape, self.rate * jnp.where(inside, x, 1))
+        return keep_nan(x, jnp.where(inside, below, x > 0))
+
+    @classmethod
+    def _nearest(cls, values: Numeric, weight: Numeric | None) -> Self:
+        x = jnp.asarray(values)
+        mean = jnp.average(x, axis=0, weights=weight)
+        # log E[x] − E[log x] as E[x/m − 1 − log x/m]: nothing is subtracted that is nearly equal
+        shape = gamma_shape(jnp.average(ratio_excess(x, mean), axis=0, weights=weight))
+        return eqx.tree_at(jax.tree.leaves, cls.standard(mean.shape), [shape, shape / mean])
 
     def law(self) -> Any:
         return scipy_law("gamma", self.shape, scale=1 / np.asarray(self.rate))
@@ -60,7 +89,8 @@ class Gamma(ScalarFamily):
         value = xlogy(jnp.subtract(self.shape, 1), safe) - self.rate * safe - self.log_partition
         return jnp.where(x >= 0, value, -jnp.inf)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         k = jnp.asarray(self.shape)
         return jax.random.gamma(key, k, shape + self.batch_shape, k.dtype) / self.rate
 

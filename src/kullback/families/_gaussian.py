@@ -11,8 +11,20 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from numpy.typing import NDArray
 
-from kullback.core import Batch, CenteredStatistics, Standardization, average, expand, row_weight, weighted_total
-from kullback.families._gaussian_family import GaussianFamily
+from kullback.core import (
+    Batch,
+    CenteredStatistics,
+    Key,
+    Shape,
+    Standardization,
+    as_key,
+    as_shape,
+    average,
+    expand,
+    row_weight,
+    weighted_total,
+)
+from kullback.families._gaussian_family import GaussianFamily, without_spread
 from kullback.families._gaussian_rows import (
     LOG_TWO_PI,
     FeatureScorer,
@@ -102,7 +114,8 @@ class Gaussian(GaussianFamily):
         square, log_det = whiten(self.covariance, jnp.subtract(jnp.asarray(x), self.mean))
         return -0.5 * (square + log_det + self.mean.shape[-1] * math.log(2 * math.pi))
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         mean = jnp.asarray(self.mean)
         z = jax.random.normal(key, shape + mean.shape, mean.dtype)
         return mean + apply(jnp.linalg.cholesky(jnp.asarray(self.covariance)), z)
@@ -222,6 +235,22 @@ class Gaussian(GaussianFamily):
     @property
     def column_variances(self) -> Float[Array, "*batch n"]:
         return jnp.diagonal(jnp.asarray(self.covariance), axis1=-2, axis2=-1)
+
+    @property
+    def variance(self) -> Float[Array, "*batch n"]:
+        """The variance of each coordinate: the diagonal of the covariance."""
+        return self.column_variances
+
+    def _refusal(self) -> str | None:
+        flat = without_spread(self.mean, self.column_variances)
+        if flat is not None:
+            return flat
+        deviations = np.sqrt(np.asarray(self.column_variances))
+        correlation = np.asarray(self.covariance) / (deviations[:, None] * deviations)
+        least = np.linalg.eigvalsh(correlation)[0]
+        if least > 8 * len(deviations) * np.finfo(correlation.dtype).eps:
+            return None
+        return "its points lie in a plane, and its likelihood grows without bound: take more points or fewer columns."
 
     def moments(self) -> tuple[NDArray[Any], NDArray[Any]]:
         return np.asarray(self.mean, dtype=float), np.asarray(self.covariance, dtype=float)

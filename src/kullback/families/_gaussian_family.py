@@ -6,6 +6,8 @@ from typing import Any, ClassVar, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import ndtr
 from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
@@ -13,7 +15,7 @@ from kullback.core import Batch, CenteredStatistics
 from kullback.families._family import ExponentialFamily
 from kullback.families._marginal import Marginal, normal_marginals
 from kullback.families._unsplittable import draw_missing
-from kullback.numerics import Numeric
+from kullback.numerics import Numeric, check_ndim
 
 
 class GaussianFamily(ExponentialFamily):
@@ -42,6 +44,22 @@ class GaussianFamily(ExponentialFamily):
     def column_variances(self) -> Float[Array, "*batch n"]:
         """The variance of each column, or one for all of them."""
 
+    @property
+    def mode(self) -> Float[Array, "*batch n"]:
+        """The mean."""
+        return jnp.asarray(self.mean)
+
+    def cdf(self, x: Any) -> Float[Array, "..."]:
+        """Return P(X ≤ x) of Gaussians on the line."""
+        if self.event_shape != (1,):
+            raise TypeError(f"The points have {self.event_shape[0]} coordinates: a distribution function needs one.")
+        x = jnp.asarray(x)
+        check_ndim("x", x, 1, "at least one axis, the last for the coordinate of a point")
+        return ndtr((x - self.mean)[..., 0] / jnp.sqrt(self.column_variances[..., 0]))
+
+    def _refusal(self) -> str | None:
+        return without_spread(self.mean, self.column_variances)
+
     def marginals(self, totals: NDArray[Any] | None = None) -> list[Marginal]:
         return normal_marginals(self.mean, self.column_variances)
 
@@ -60,3 +78,12 @@ class GaussianFamily(ExponentialFamily):
 
     def _from_statistics(self, statistics: CenteredStatistics) -> Self:
         return eqx.tree_at(jax.tree.leaves, self, [statistics.mean, statistics.spread])
+
+
+def without_spread(mean: Any, variances: Any) -> str | None:
+    """Return why a fit with these variances is none: those of a column are not more than rounding."""
+    mean = np.asarray(mean)
+    flat = ~(np.broadcast_to(variances, mean.shape) > np.square(8 * np.finfo(mean.dtype).eps * mean))
+    if not flat.any():
+        return None
+    return f"column {int(np.argwhere(flat)[0][-1])} has no spread, and its likelihood grows without bound."

@@ -9,9 +9,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 from numpy.typing import NDArray
 
-from kullback.core import Batch, MeanStatistics, average, expand, row_weight, weighted_total
+from kullback.core import Batch, Key, MeanStatistics, Shape, average, expand, row_weight, weighted_total
 from kullback.families._composite import CompositeFamily
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
+from kullback.families._fit_kind import fit_kind
 from kullback.families._marginal import Marginal
 from kullback.families._unsplittable import UnsplittableFamily, draw_missing
 from kullback.numerics import Numeric, sum_of_linear_forms
@@ -76,6 +77,33 @@ class Independent(CompositeFamily):
     def column_variances(self) -> Any:
         return self.columns.column_variances
 
+    @property
+    def mean(self) -> Float[Array, "*batch n"]:
+        """The mean of each column; of angles their direction."""
+        return self.columns.mean  # type: ignore[attr-defined]
+
+    @property
+    def variance(self) -> Float[Array, "*batch n"]:
+        """The variance of each column."""
+        return self.columns.variance  # type: ignore[attr-defined]
+
+    @property
+    def mode(self) -> Num[Array, "*batch n"]:
+        """The mode of each column."""
+        return self.columns.mode
+
+    @classmethod
+    def _fit(
+        cls, values: Numeric, weight: Numeric | None, column: Kind | type[ExponentialFamily] | None = None
+    ) -> Self:
+        """Fit column by column."""
+        family = column.family if isinstance(column, Kind) else column
+        if not (isinstance(family, type) and issubclass(family, UnsplittableFamily) and family._point_axes == 0):
+            raise ValueError(
+                f"column is {column}: it must be a family of single numbers, such as Poisson, or the kind of one."
+            )
+        return cls(fit_kind(column or family, values[..., None], weight))
+
     def validate(self) -> Self:
         return type(self)(self.columns.validate())
 
@@ -99,7 +127,7 @@ class Independent(CompositeFamily):
     def log_prob(self, x: Any) -> Float[Array, "..."]:
         return jnp.sum(self.columns.log_prob(self._entries(x)), axis=-1)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
         return self.columns.sample(key, shape)
 
     def statistics(self, x: Any) -> Float[Array, "... d"]:

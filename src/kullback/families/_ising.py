@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 from numpy.typing import NDArray
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
 from kullback.families._family import NaturalSource
 from kullback.families._marginal import Marginal
@@ -91,7 +91,36 @@ class Ising(NaturalSource, UnsplittableFamily):
 
     @property
     def column_means(self) -> Any:
+        return self.mean
+
+    @property
+    def mean(self) -> Float[Array, "*batch n"]:
+        """The mean of each spin."""
         return self.expectation[..., : self.biases.shape[-1]]
+
+    @property
+    def variance(self) -> Float[Array, "*batch n"]:
+        """The variance 1 − E[x_i]² of each spin."""
+        return (1 - self.mean) * (1 + self.mean)
+
+    @property
+    def mode(self) -> Num[Array, "*batch n"]:
+        """The state of lowest energy."""
+        n = self.event_shape[0]
+
+        def one(theta: Float[Array, " d"]) -> Num[Array, " n"]:
+            logits = _scan_states(theta, n, self.interactions, lambda t, logits: logits, stack=True)
+            return _spins(jnp.argmax(logits.reshape(-1)), n)
+
+        return jnp.vectorize(one, signature="(d)->(n)")(self.natural)
+
+    @classmethod
+    def _start(cls, values: Numeric, interactions: Any = "all") -> Self:
+        return cls(np.zeros(values.shape[-1]), interactions=interactions)
+
+    def _refusal(self) -> str | None:
+        finite = np.all(np.isfinite(self.source))
+        return None if finite else "some spins, or pairs of them, are always alike, and its parameters are infinite."
 
     def marginals(self, totals: NDArray[Any] | None = None) -> list[Marginal]:
         with computing():
@@ -109,7 +138,8 @@ class Ising(NaturalSource, UnsplittableFamily):
         value = jnp.sum(self.natural * self.statistics(x), axis=-1) - self.log_partition
         return jnp.where(spin, value, -jnp.inf)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         n = self.event_shape[0]
         count = int(np.prod(shape))
         members = self.natural.reshape(-1, self.size)

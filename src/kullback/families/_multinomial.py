@@ -11,12 +11,13 @@ from jax.scipy.special import entr, gammaln, xlog1py, xlogy
 from jaxtyping import Array, Bool, Float, Num
 from numpy.typing import NDArray
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._categorical import Categorical, positive_shares, simplex_covariance, simplex_fisher
 from kullback.families._component import COUNTS
+from kullback.families._family import Kind
 from kullback.families._marginal import Marginal, count_marginals
 from kullback.families._unsplittable import UnsplittableFamily
-from kullback.numerics import Numeric
+from kullback.numerics import Numeric, is_concrete
 
 
 class Multinomial(UnsplittableFamily):
@@ -58,7 +59,40 @@ class Multinomial(UnsplittableFamily):
 
     @property
     def column_means(self) -> Any:
-        return self.trials * np.asarray(self.probabilities)
+        return self.mean
+
+    @property
+    def mean(self) -> Float[Array, "*batch k"]:
+        """The means N·p_k."""
+        return self.trials * jnp.asarray(self.probabilities)
+
+    @property
+    def variance(self) -> Float[Array, "*batch k"]:
+        """The variance N·p_k(1−p_k) of each count."""
+        return self.mean * (1 - jnp.asarray(self.probabilities))
+
+    @property
+    def mode(self) -> Num[Array, "*batch k"]:
+        """The most probable counts: ⌊N·p_k⌋, and the trials that are left one by one where p_k/(x_k+1) is largest."""
+        p = jnp.asarray(self.probabilities)
+
+        def give(_: Any, counts: Array) -> Array:
+            left = self.trials - jnp.sum(counts, axis=-1, keepdims=True)
+            best = jax.nn.one_hot(jnp.argmax(p / (counts + 1), axis=-1), p.shape[-1], dtype=p.dtype)
+            return counts + jnp.where(left > 0, best, 0)
+
+        return jax.lax.fori_loop(0, p.shape[-1], give, jnp.floor(self.mean)).astype(int)
+
+    @classmethod
+    def _fit_structure(cls, kind: Kind) -> dict[str, Any]:
+        return {}  # the trials follow from the points
+
+    @classmethod
+    def _start(cls, values: Numeric) -> Self:
+        if not is_concrete(values):
+            raise ValueError("x is being traced, so the number of trials is not known: fit outside of jit and vmap.")
+        k = values.shape[-1]
+        return cls(int(np.sum(values[0])), np.full(k, 1 / k))
 
     @property
     def row_total(self) -> int:
@@ -81,7 +115,8 @@ class Multinomial(UnsplittableFamily):
         ways = gammaln(self.trials + 1.0) - jnp.sum(gammaln(safe + 1.0), axis=-1)
         return jnp.where(counts, ways + jnp.sum(xlogy(safe, self.probabilities), axis=-1), -jnp.inf)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         p = jnp.broadcast_to(jnp.asarray(self.probabilities), shape + self.probabilities.shape)
         return jax.random.multinomial(key, self.trials, p, dtype=p.dtype).astype(int)
 

@@ -6,14 +6,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln, xlogy
+from jax.scipy.special import gammaincc, gammaln, xlogy
 from jaxtyping import Array, Float, Num
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import COUNTS
 from kullback.families._family import ExpectationSource
 from kullback.families._marginal import scipy_law
-from kullback.families._scalar import ScalarFamily
+from kullback.families._scalar import ScalarFamily, keep_nan
 from kullback.numerics import (
     LinearForm,
     Numeric,
@@ -51,11 +51,32 @@ class Poisson(ExpectationSource, ScalarFamily):
 
     @property
     def column_means(self) -> Any:
-        return self.rate
+        return self.mean
 
     @property
     def column_variances(self) -> Any:
-        return self.rate
+        return self.variance
+
+    @property
+    def mean(self) -> Float[Array, "*batch"]:
+        """The mean λ."""
+        return jnp.asarray(self.rate)
+
+    @property
+    def variance(self) -> Float[Array, "*batch"]:
+        """The variance λ."""
+        return jnp.asarray(self.rate)
+
+    @property
+    def mode(self) -> Num[Array, "*batch"]:
+        """The most probable count: ⌈λ⌉ − 1, and for a whole λ also λ."""
+        return jnp.maximum(jnp.ceil(self.rate) - 1, 0).astype(int)
+
+    def cdf(self, x: Any) -> Float[Array, "..."]:
+        x = jnp.asarray(x, dtype=jnp.asarray(self.rate).dtype)
+        inside = (x >= 0) & jnp.isfinite(x)
+        below = gammaincc(jnp.floor(jnp.where(inside, x, 0)) + 1, self.rate)
+        return keep_nan(x, jnp.where(inside, below, x > 0))
 
     def raise_zeros(self, least: float) -> Self:
         return eqx.tree_at(lambda p: p.rate, self, np.maximum(np.asarray(self.rate), least))
@@ -79,7 +100,8 @@ class Poisson(ExpectationSource, ScalarFamily):
         coefficients = jnp.stack([log_or_lowest(rate), -rate], axis=-1)
         return LinearForm(features, coefficients, jnp.where(count, -gammaln(safe + 1), -jnp.inf))
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         return jax.random.poisson(key, self.rate, shape + self.batch_shape)
 
     @property

@@ -12,9 +12,10 @@ from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Bool, Float, Num, Shaped
 from numpy.typing import NDArray
 
-from kullback.core import Batch, Statistics
+from kullback.core import Batch, Key, Shape, Statistics, as_key, as_shape
 from kullback.families._composite import CompositeFamily
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
+from kullback.families._fit_kind import fit_kind
 from kullback.families._marginal import Marginal
 from kullback.numerics import Numeric
 
@@ -113,6 +114,46 @@ class Product(CompositeFamily):
             found.append(np.broadcast_to(columns, (*self.batch_shape, _columns(part))))
         return np.concatenate(found, axis=-1)
 
+    @property
+    def mean(self) -> Float[Array, "*batch n"]:
+        """The means of the parts, side by side; of angles their direction."""
+        return self._in_columns([part.mean for part in self.parts])  # type: ignore[attr-defined]
+
+    @property
+    def variance(self) -> Float[Array, "*batch n"]:
+        """The variances of the parts, side by side."""
+        return self._in_columns([part.variance for part in self.parts])  # type: ignore[attr-defined]
+
+    @property
+    def mode(self) -> Num[Array, "*batch n"]:
+        """The modes of the parts, side by side."""
+        return self._side_by_side([part.mode for part in self.parts])
+
+    def _in_columns(self, by_part: Sequence[Any]) -> Float[Array, "*batch n"]:
+        axes = len(self.batch_shape)
+        columns = [jnp.asarray(n)[..., None] if np.ndim(n) == axes else jnp.asarray(n) for n in by_part]
+        shapes = [(*self.batch_shape, _columns(part)) for part in self.parts]
+        return jnp.concatenate([jnp.broadcast_to(c, s) for c, s in zip(columns, shapes, strict=True)], axis=-1)
+
+    @classmethod
+    def _fit(
+        cls, values: Numeric, weight: Numeric | None, kinds: Sequence[Kind | type[ExponentialFamily]] = ()
+    ) -> Self:
+        """Fit part by part. A class stands for one column."""
+        widths = [kind.columns if isinstance(kind, Kind) else 1 for kind in kinds]
+        if sum(widths) != values.shape[-1]:
+            raise ValueError(
+                f"x has {values.shape[-1]} columns, and kinds are for {sum(widths)}: give kinds=[…], with the kind of "
+                "a part or, where it has one column, its family."
+            )
+        parts = []
+        for kind, width, end in zip(kinds, widths, np.cumsum(widths), strict=True):
+            try:
+                parts.append(fit_kind(kind, values[..., end - width : end], weight))
+            except ValueError as error:
+                raise ValueError(f"In the columns of x from {end - width} on: {error}") from error
+        return cls(parts)
+
     def validate(self) -> Self:
         return type(self)([part.validate() for part in self.parts])
 
@@ -130,7 +171,8 @@ class Product(CompositeFamily):
         pieces = zip(self.parts, self.split(x), strict=True)
         return _total(part.log_prob(piece) for part, piece in pieces)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         keys = jax.random.split(key, len(self.parts))
         drawn = [part.sample(k, shape) for part, k in zip(self.parts, keys, strict=True)]
         return self._side_by_side(drawn)

@@ -9,7 +9,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from numpy.typing import NDArray
 
+from kullback.core import Batch
 from kullback.families._component import Component
+from kullback.families._fit import check_no_structure
 from kullback.families._independent import Independent
 from kullback.families._marginal import TAIL, Marginal
 from kullback.families._unsplittable import UnsplittableFamily
@@ -77,6 +79,25 @@ class ScalarFamily(UnsplittableFamily):
     def plain(cls, members: int, columns: int, categories: int = 0, trials: int = 0) -> Component:
         return Independent(cls.standard((members, columns), categories))
 
+    #: A point is a number.
+    _point_axes: ClassVar[int] = 0
+
+    @classmethod
+    def _nearest(cls, values: Numeric, weight: Numeric | None, *args: Any, **structure: Any) -> Self:
+        start = cls._start(values, **structure)
+
+        def one(column: Float[Array, " points"]) -> Any:
+            return start.maximize(start.expected_statistics(Batch(column, weight))[0])
+
+        columns = jnp.asarray(values).reshape(values.shape[0], -1).T
+        members = jax.vmap(one)(columns)
+        return jax.tree.map(lambda leaf: leaf.reshape(*values.shape[1:], *leaf.shape[1:]), members)
+
+    @classmethod
+    def _start(cls, values: Numeric, *args: Any, **structure: Any) -> Any:
+        check_no_structure(cls, structure)
+        return cls.standard(())
+
     def law(self) -> Any:
         """Return the same law as a frozen one of scipy; None where scipy has none, and pictures follow `log_prob`."""
         return None
@@ -102,6 +123,11 @@ class ScalarFamily(UnsplittableFamily):
         padded = np.zeros(1 << max(len(x) - 1, 0).bit_length())  # few sizes, so that little is compiled
         padded[: len(x)] = x
         return np.asarray(_densities(self, padded))[:, : len(x)]
+
+
+def keep_nan(x: Float[Array, "..."], value: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return a value, or NaN where x is none."""
+    return jnp.where(jnp.isnan(x), jnp.nan, value)
 
 
 @jit

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from kullback.core import Batch, CenteredStatistics, Standardization
+from kullback.core import Batch, CenteredStatistics, Key, Shape, Standardization, as_key, as_shape
 from kullback.families._diagonal_gaussian import DiagonalGaussian
 from kullback.families._gaussian_family import GaussianFamily
 from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim, check_positive, ratio_excess, share_batch
@@ -66,7 +66,8 @@ class SphericalGaussian(GaussianFamily):
     def _log_volume(self) -> Float[Array, "*batch"]:
         return self.mean.shape[-1] * jnp.log(2 * np.pi * jnp.asarray(self.variance))
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         mean = jnp.asarray(self.mean)
         z = jax.random.normal(key, shape + mean.shape, mean.dtype)
         return mean + jnp.sqrt(self.variance)[..., None] * z

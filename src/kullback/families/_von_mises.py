@@ -10,14 +10,16 @@ from jax.scipy.special import i0e
 from jaxtyping import Array, Bool, Float
 from numpy.typing import NDArray
 
-from kullback.core import MeanStatistics
+from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
+from kullback.families._dirichlet import concentrated
 from kullback.families._marginal import Marginal, scipy_law
 from kullback.families._scalar import ScalarFamily
 from kullback.numerics import (
     Numeric,
     as_parameter,
     bessel_ratio,
+    bessel_ratio_gap,
     bessel_ratio_slope,
     check_finite,
     check_interior,
@@ -66,6 +68,37 @@ class VonMises(ScalarFamily):
     def column_means(self) -> Any:
         return self.mean
 
+    @property
+    def variance(self) -> Float[Array, "*batch"]:
+        """The circular variance 1 − A(κ), from 0 where all angles are alike to 1 where none is preferred."""
+        return bessel_ratio_gap(self.concentration)
+
+    @property
+    def mode(self) -> Float[Array, "*batch"]:
+        """The mean direction."""
+        return jnp.asarray(self.mean)
+
+    def cdf(self, x: Any) -> Float[Array, "..."]:
+        """Return P(X ≤ x) for X in (−π, π], where samples lie: 0 at −π, and 1 at π."""
+        x, mean = jnp.clip(jnp.asarray(x, dtype=jnp.asarray(self.mean).dtype), -np.pi, np.pi), jnp.asarray(self.mean)
+        return self._turned(x - mean) - self._turned(-np.pi - mean)
+
+    def _turned(self, angle: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Return the probability of the turn from μ − π to μ + angle, which goes on growing turn by turn."""
+        turns = jnp.round(angle / (2 * np.pi))
+        away = angle - 2 * np.pi * turns
+        kappa = jnp.asarray(self.concentration)
+        # beyond 14 standard deviations, or so, nothing is left: the nodes stay where the density is
+        reach = jnp.minimum(jnp.abs(away), 14 / jnp.sqrt(jnp.maximum(kappa, 1)))
+        nodes, weights = (jnp.asarray(each, reach.dtype) for each in np.polynomial.legendre.leggauss(64))
+        places = 0.5 * reach[..., None] * (nodes + 1)
+        heights = jnp.exp(-2 * kappa[..., None] * jnp.square(jnp.sin(places / 2)))
+        side = 0.5 * reach * jnp.sum(weights * heights, axis=-1) / (2 * np.pi * i0e(kappa))
+        return turns + 0.5 + jnp.sign(away) * side
+
+    def _refusal(self) -> str | None:
+        return concentrated(self.concentration, " of the circle")
+
     def law(self) -> Any:
         return scipy_law("vonmises", self.concentration, loc=np.asarray(self.mean))
 
@@ -82,7 +115,8 @@ class VonMises(ScalarFamily):
         away = jnp.square(jnp.sin(jnp.subtract(jnp.asarray(x), self.mean) / 2))
         return -2 * kappa * away - jnp.log(2 * np.pi * i0e(kappa))
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
+        key, shape = as_key(key), as_shape(shape)
         mean, kappa = jnp.asarray(self.mean), jnp.asarray(self.concentration)
         turn = _sample_turn(key, jnp.broadcast_to(kappa, shape + self.batch_shape))
         angle = mean + turn

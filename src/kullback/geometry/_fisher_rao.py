@@ -10,6 +10,9 @@ Each family here is a known space in other clothes:
   d² = ½ Σ log² λᵢ for the eigenvalues λᵢ of Σ_p⁻¹Σ_q
 - Product and Independent: the product of the spaces of the parts or columns
 
+All others, such as Gamma, Beta, Dirichlet, VonMises and Ising, go the numerical way of `_numerical_geodesic`, to about
+nine digits in 64 bits, or are refused.
+
 Velocities are flat vectors in the order of the source coordinates.
 """
 
@@ -17,6 +20,7 @@ import functools
 from typing import Any, TypeVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
@@ -44,11 +48,20 @@ from kullback.geometry._constant_curvature import (
 )
 from kullback.geometry._divergence import check_same_kind
 from kullback.geometry._gaussian_geodesic import gaussian_exponential, gaussian_logarithm, gaussian_square
+from kullback.geometry._numerical_geodesic import connect, shoot, square_distance
 from kullback.numerics import check_values, is_concrete, pack, unpack
 
 Family = TypeVar("Family", bound=ExponentialFamily)
 
 _INSIDE = "inside the family, for on its boundary the Fisher metric is infinite"
+_UNKNOWN = (
+    "p and q are too far apart for the geodesic between them to be known in {dtype}. "
+    'Compute in 64 bits if these are fewer, or take a geodesic of kind="e" or kind="m".'
+)
+_LOST = (
+    "The geodesic from p with this velocity leaves the family, or its digits are lost, before t = 1 in {dtype}. "
+    "Take a shorter velocity."
+)
 
 
 def exponential_map(p: Family, velocity: Any) -> Family:
@@ -96,17 +109,39 @@ def check_velocity(p: ExponentialFamily, velocity: Any) -> Num[Array, "... d"]:
     return velocity
 
 
-def _unknown(p: ExponentialFamily, *_: Any) -> Any:
-    known = sorted(family.__name__ for family in _exponential.registry if family is not object)
-    raise TypeError(
-        f"The Fisher–Rao geodesics of {type(p).__name__} have no closed form, only those of {', '.join(known)} do. "
-        'Take geodesics of kind="e" or kind="m" instead.'
+@functools.singledispatch
+def _exponential(p: ExponentialFamily, velocity: Array) -> Any:
+    _check_interior(p, "p")
+    _, speed = jax.jvp(
+        lambda source: p.kind.at("source", source).natural, (p.source,), (velocity.astype(p.source.dtype),)
     )
+    shot = shoot(p, speed)
+    return p.kind.at("natural", _if_found(shot.end, shot.found, _LOST))
 
 
-_exponential = functools.singledispatch(_unknown)
-_logarithm = functools.singledispatch(_unknown)
-_square_distance = functools.singledispatch(_unknown)
+@functools.singledispatch
+def _logarithm(p: ExponentialFamily, q: ExponentialFamily) -> Any:
+    _check_interior(p, "p")
+    _check_interior(q, "q")
+    line, kind = connect(p, q), p.kind
+    _, velocity = jax.jvp(lambda theta: kind.at("natural", theta).source, (p.natural,), (line.first,))
+    # where source coordinates have no digits of a direction, as a von Mises of no concentration, it is lost
+    _, back = jax.jvp(lambda source: kind.at("source", source).natural, (p.source,), (velocity,))
+    slack = 1e3 * np.finfo(back.dtype).eps * jnp.max(jnp.abs(line.first), axis=-1)
+    kept = jnp.max(jnp.abs(back - line.first), axis=-1) <= slack
+    return _if_found(velocity, line.found & kept)
+
+
+@functools.singledispatch
+def _square_distance(p: ExponentialFamily, q: ExponentialFamily) -> Any:
+    _check_interior(p, "p")
+    _check_interior(q, "q")
+    return _if_found(*square_distance(p.kind, p.natural, q.natural))
+
+
+def _check_interior(p: ExponentialFamily, name: str) -> None:
+    if is_concrete(*jax.tree.leaves(p)) and not np.all(p.interior):
+        raise ValueError(f"{name} is on the boundary of {type(p).__name__}: it must be {_INSIDE}.")
 
 
 # --- probabilities: the sphere of radius 2 -------------------------------------------------------------
@@ -291,12 +326,9 @@ def _(p: Gaussian, q: Gaussian) -> Array:
     return _if_found(*gaussian_square(p.mean, p.covariance, q.mean, q.covariance))
 
 
-def _if_found(value: Array, found: Array) -> Array:
+def _if_found(value: Array, found: Array, lost: str = _UNKNOWN) -> Array:
     """Return the value, or fail when it is not one: at once, or as soon as a compiled function runs."""
-    message = (
-        f"p and q are too far apart for the geodesic between them to be known in {value.dtype}. "
-        'Compute in 64 bits if these are fewer, or take a geodesic of kind="e" or kind="m".'
-    )
+    message = lost.format(dtype=value.dtype)
     if not is_concrete(found):
         return eqx.error_if(value, ~found, message)
     if not np.all(found):

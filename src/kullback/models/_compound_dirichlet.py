@@ -13,7 +13,11 @@ from numpy.typing import NDArray
 from kullback.core import (
     Batch,
     Extent,
+    Key,
     MeanStatistics,
+    Shape,
+    as_key,
+    as_shape,
     by_blocks,
     expand,
     replace,
@@ -162,12 +166,13 @@ class CompoundDirichlet(Component):
 
     # --- what the model says ----------------------------------------------------------------------------
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
         """Draw rows of `trials` counts."""
         return self.sample_joint(key, shape)[1]
 
-    def sample_joint(self, key: Array, shape: tuple[int, ...] = ()) -> tuple[Float[Array, "..."], Num[Array, "..."]]:
+    def sample_joint(self, key: Key, shape: Shape = ()) -> tuple[Float[Array, "..."], Num[Array, "..."]]:
         """Draw probabilities, and the rows of `trials` counts they belong to."""
+        key, shape = as_key(key), as_shape(shape)
         first, second = jax.random.split(key)
         h = self.hidden.sample(first, shape)
         return h, _draw_counts(second, self.trials, h)

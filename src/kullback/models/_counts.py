@@ -13,7 +13,11 @@ from numpy.typing import NDArray
 from kullback.core import (
     Batch,
     Extent,
+    Key,
     MeanStatistics,
+    Shape,
+    as_key,
+    as_shape,
     average,
     expand,
     replace,
@@ -134,8 +138,9 @@ class Counts(Component):
         base = gammaln(v.sum(axis=-1) + 1) - gammaln(v + 1).sum(axis=-1)
         return -base - jnp.sum(xlogy(v, self.probabilities), axis=-1)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
         """Draw counts whose total is the average total, rounded."""
+        key, shape = as_key(key), as_shape(shape)
         p = jnp.asarray(self.probabilities)
         n = jnp.broadcast_to(jnp.round(self.total), shape + self.batch_shape)
         return jax.random.multinomial(key, n, p, shape=shape + p.shape)

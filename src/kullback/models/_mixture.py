@@ -9,7 +9,19 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Num
 
-from kullback.core import Batch, ClosedFormModel, Extent, Standardization, SummedStatistics, by_blocks, replace
+from kullback.core import (
+    Batch,
+    ClosedFormModel,
+    Extent,
+    Key,
+    Shape,
+    Standardization,
+    SummedStatistics,
+    as_key,
+    as_shape,
+    by_blocks,
+    replace,
+)
 from kullback.families import Categorical as Label
 from kullback.families import Coordinates
 from kullback.geometry import relative_entropy
@@ -154,12 +166,13 @@ class Mixture(ClosedFormModel):
 
     # --- what the model says ----------------------------------------------------------------------------
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
         """Draw visible points."""
         return self.sample_joint(key, shape)[1]
 
-    def sample_joint(self, key: Array, shape: tuple[int, ...] = ()) -> tuple[Num[Array, "..."], Num[Array, "..."]]:
+    def sample_joint(self, key: Key, shape: Shape = ()) -> tuple[Num[Array, "..."], Num[Array, "..."]]:
         """Draw labels, and the points they belong to."""
+        key, shape = as_key(key), as_shape(shape)
         first, second = jax.random.split(key)
         h = jax.random.categorical(first, jnp.log(self.weights), shape=shape)
         return h, self._chosen(h).sample(second)

@@ -1,6 +1,6 @@
 """Numerics for the rooms above: special functions, linear algebra, and checks that name the argument."""
 
-from kullback.numerics._bessel import bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio
+from kullback.numerics._bessel import bessel_ratio, bessel_ratio_gap, bessel_ratio_slope, inverse_bessel_ratio
 from kullback.numerics._check import (
     check_covariance,
     check_finite,
@@ -48,6 +48,7 @@ __all__ = [
     "apply",
     "as_parameter",
     "bessel_ratio",
+    "bessel_ratio_gap",
     "bessel_ratio_slope",
     "check_covariance",
     "check_finite",

@@ -12,12 +12,13 @@ _RATIO = (1 / 2, 1 / 8, 1 / 8, 25 / 128, 13 / 32, 1073 / 1024, 103 / 32, 375733 
 _LARGE = 100.0
 
 
-def _ratio_series(kappa: Any) -> Array:
+def _gap_series(kappa: Any) -> Array:
+    """Return 1 − A(κ) for large κ."""
     z = 1 / kappa
     value = jnp.zeros_like(z)
     for c in reversed(_RATIO):
         value = z * (value + c)
-    return 1 - value
+    return value
 
 
 def _ratio_series_slope(kappa: Any) -> Array:
@@ -34,7 +35,16 @@ def bessel_ratio(kappa: Any) -> Array:
     kappa = jnp.asarray(kappa)
     large = kappa > _LARGE
     small = jnp.where(large, 1, kappa)
-    return jnp.where(large, _ratio_series(jnp.where(large, kappa, 2 * _LARGE)), i1e(small) / i0e(small))
+    return jnp.where(large, 1 - _gap_series(jnp.where(large, kappa, 2 * _LARGE)), i1e(small) / i0e(small))
+
+
+def bessel_ratio_gap(kappa: Any) -> Array:
+    """Return 1 − A(κ), with its digits where A(κ) is nearly 1."""
+    kappa = jnp.asarray(kappa)
+    large = kappa > _LARGE
+    middle = jnp.where(large, 1, kappa)
+    series = _gap_series(jnp.where(large, kappa, 2 * _LARGE))
+    return jnp.where(large, series, (i0e(middle) - i1e(middle)) / i0e(middle))
 
 
 def bessel_ratio_slope(kappa: Any) -> Array:

@@ -118,6 +118,11 @@ def users_settings() -> Iterator[None]:
         _thread.users = users
 
 
+def is_computing() -> bool:
+    """Whether this thread is inside of `computing`."""
+    return getattr(_thread, "users", None) is not None
+
+
 class _Settings(NamedTuple):
     """The user's settings, as they were when kullback began to compute."""
 

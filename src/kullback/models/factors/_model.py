@@ -8,7 +8,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.core import Batch, CenteredStatistics, ClosedFormModel, Extent, by_blocks, expand, replace, row_weight
+from kullback.core import (
+    Batch,
+    CenteredStatistics,
+    ClosedFormModel,
+    Extent,
+    Key,
+    Shape,
+    as_key,
+    as_shape,
+    by_blocks,
+    expand,
+    replace,
+    row_weight,
+)
 from kullback.models.factors._principal import order_loadings
 from kullback.models.factors._rows import Factors, Member, Square, draw_missing, infer, moments
 from kullback.numerics import (
@@ -126,12 +139,13 @@ class FactorModel(ClosedFormModel):
 
     # --- what the model says ----------------------------------------------------------------------------
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
         """Draw visible points."""
         return self.sample_joint(key, shape)[1]
 
-    def sample_joint(self, key: Array, shape: tuple[int, ...] = ()) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    def sample_joint(self, key: Key, shape: Shape = ()) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """Draw factors, and the points they belong to."""
+        key, shape = as_key(key), as_shape(shape)
         first, second = jax.random.split(key)
         mean = jnp.asarray(self.mean)
         h = jax.random.normal(first, (*shape, *self.batch_shape, self._q), mean.dtype)

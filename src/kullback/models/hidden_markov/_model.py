@@ -10,7 +10,19 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Int, Num
 
-from kullback.core import Batch, ClosedFormModel, Extent, TimeIndex, block_rows, by_blocks, replace
+from kullback.core import (
+    Batch,
+    ClosedFormModel,
+    Extent,
+    Key,
+    Shape,
+    TimeIndex,
+    as_key,
+    as_shape,
+    block_rows,
+    by_blocks,
+    replace,
+)
 from kullback.models._mixture import align_components, distances, tie_parameter
 from kullback.models.hidden_markov import _log_forward_backward as logarithms
 from kullback.models.hidden_markov._blocks import forward_backward_blocks, map_rows, without_time
@@ -268,25 +280,28 @@ class HiddenMarkovModel(ClosedFormModel):
 
     # --- what the model says ----------------------------------------------------------------------------
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Num[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
         """Draw first steps of sequences."""
         return self.sample_joint(key, shape)[1]
 
-    def sample_joint(self, key: Array, shape: tuple[int, ...] = ()) -> tuple[Int[Array, "..."], Num[Array, "..."]]:
+    def sample_joint(self, key: Key, shape: Shape = ()) -> tuple[Int[Array, "..."], Num[Array, "..."]]:
         """Draw first states, and the points they belong to."""
+        key, shape = as_key(key), as_shape(shape)
         first, second = jax.random.split(key)
         h = jax.random.categorical(first, jnp.log(self.initial), shape=shape)
         return h, jax.tree.map(lambda leaf: jnp.asarray(leaf)[h], self.emissions).sample(second)
 
-    def sample_states(self, key: Array, length: int) -> Int[Array, " steps"]:
+    def sample_states(self, key: Key, length: int) -> Int[Array, " steps"]:
         """Draw the states of one sequence; after its end, if there is one, stands K."""
+        key = as_key(key)
         return draw_path(self._chain, key, length)
 
-    def sample_sequence(self, key: Array, length: int) -> tuple[Int[Array, " steps"], Num[Array, "steps ..."]]:
+    def sample_sequence(self, key: Key, length: int) -> tuple[Int[Array, " steps"], Num[Array, "steps ..."]]:
         """Draw the states and the values of one sequence. With an `ending` it is cut where it ends.
 
         A longer sequence drawn with the same key has the same states to begin with.
         """
+        key = as_key(key)
         first, second = jax.random.split(key)
         h = self.sample_states(first, length)
         if self.ending is not None:

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.core import Batch, Extent, TimeIndex, replace
+from kullback.core import Batch, Extent, Key, Shape, TimeIndex, as_key, as_shape, replace
 from kullback.models.linear import _learning
 from kullback.models.linear._basis import basis_towards, observability
 from kullback.models.linear._inference import Line, filter_states, last_state, log_likelihoods, smooth_states
@@ -78,23 +78,24 @@ class LinearDynamicalSystem(LinearSystem):
         """Return the moments of the joint over as many steps: U₁ = V, U_t = A U_{t−1} Aᵀ + Q around their means."""
         return _learning.own_statistics(self, like)
 
-    def sample(self, key: Array, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: Key, shape: Shape = ()) -> Float[Array, "..."]:
         """Draw the first points of sequences, where inputs are 0."""
         return self.sample_joint(key, shape)[1]
 
-    def sample_joint(self, key: Array, shape: tuple[int, ...] = ()) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    def sample_joint(self, key: Key, shape: Shape = ()) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """Draw first states, and the points they belong to, where inputs are 0."""
+        key, shape = as_key(key), as_shape(shape)
         count = int(np.prod(shape))
         start, drive = jnp.ones(count, bool), jnp.zeros((count, *self.initial_mean.shape), self.transition.dtype)
         h, v = draw_rows(self, key, start, drive, None)
         return h.reshape(*shape, -1), v.reshape(*shape, -1)
 
     def sample_sequence(
-        self, key: Array, length: int, inputs: Any = None
+        self, key: Key, length: int, inputs: Any = None
     ) -> tuple[Float[Array, "length q"], Float[Array, "length n"]]:
         """Draw a sequence: its states and its points."""
         line = self.line(TimeIndex.of_lengths([length], inputs), jnp.ones(length))
-        return draw_rows(self, key, line.start, line.drive, line.inputs)
+        return draw_rows(self, as_key(key), line.start, line.drive, line.inputs)
 
     def impute(self, batch: Batch, key: Array) -> Float[Array, "rows n"]:
         """Draw all missing entries together given what is observed of the sequences.
