@@ -112,6 +112,16 @@ class Batch(eqx.Module):
         object.__setattr__(scaled, "standardization", standardization)
         return scaled
 
+    def without_column(self, column: Any) -> "Batch":
+        """Return the same rows without their entries in one column."""
+        everywhere = jnp.ones(self.values.shape, bool) if self.observed is None else jnp.asarray(self.observed)
+        known = self.observed is None or self.most_missing is not None
+        fewer = copy.copy(self)
+        object.__setattr__(fewer, "observed", everywhere & (jnp.arange(self.values.shape[-1]) != column))
+        object.__setattr__(fewer, "most_missing", 1 + (self.most_missing or 0) if known else None)
+        object.__setattr__(fewer, "standardization", None)
+        return fewer
+
     def columns(self, values: Num[Numeric, "rows ..."], observed: Any) -> "Batch":
         """Return other columns of the same rows."""
         return replace(self, values=jnp.asarray(values), observed=observed, standardization=None, time=None)

@@ -10,7 +10,6 @@ from jaxtyping import Array, Float
 
 from kullback.core._batch import Batch, Standardization, keep_observed
 from kullback.core._extent import Extent
-from kullback.core._replace import replace
 
 
 class Estimate(NamedTuple):
@@ -135,16 +134,9 @@ class ClosedFormModel(Model):
         Its difference to the log-likelihood of the row is −log p(v_j | the rest of the row), how surprising the entry
         is. Models with time leave out an entry of the row only, not of those before it.
         """
-        columns = batch.values.shape[-1]
-        observed = jnp.ones(batch.values.shape, bool) if batch.observed is None else jnp.asarray(batch.observed)
-        known = batch.observed is None or batch.most_missing is not None
-        more = 1 + (batch.most_missing or 0) if known else None
-
-        def without(column: Array) -> Array:
-            there = observed & (jnp.arange(columns) != column)
-            return self.log_likelihood(replace(batch, observed=there, standardization=None, most_missing=more))
-
-        return jnp.moveaxis(jax.lax.map(without, jnp.arange(columns)), 0, -1)
+        columns = jnp.arange(batch.values.shape[-1])
+        found = jax.lax.map(lambda column: self.log_likelihood(batch.without_column(column)), columns)
+        return jnp.moveaxis(found, 0, -1)
 
     def estimate_log_likelihood(self, batch: Batch, key: Any = None, draws: int = 1) -> Estimate:
         """Return log p(v | Θ) for each row: it is exact, and nothing is drawn."""

@@ -177,7 +177,7 @@ class Independent(CompositeFamily):
             return jnp.broadcast_to(own, (x.shape[0], *mean.shape))
         return jnp.where(jnp.reshape(batch.observed, shape + (1,) * (own.ndim - len(shape))), own, mean)
 
-    def from_embedding(self, embedding: Any) -> Num[Array, "rows n"]:
+    def from_embedding(self, embedding: Any) -> Num[Array, "rows *batch n"]:
         return self.columns.from_embedding(embedding)
 
     @property

@@ -103,7 +103,7 @@ class UnsplittableFamily(ExponentialFamily):
     def conditional_mode(self, batch: Batch) -> Num[Array, "rows ..."]:
         """Return the missing points at the mode of each member."""
         mode = jnp.asarray(self.mode)
-        return keep_rows(batch, jnp.broadcast_to(mode, (batch.values.shape[0], *mode.shape)))
+        return keep_observed(batch, jnp.broadcast_to(mode, (batch.values.shape[0], *mode.shape)))
 
 
 def draw_missing(family: ExponentialFamily, batch: Batch, key: Array) -> Num[Array, "rows ..."]:

@@ -16,6 +16,7 @@ from kullback.core import (
     MeanStatistics,
     by_blocks,
     expand,
+    keep_observed,
     keep_rows,
     replace,
     row_weight,
@@ -196,7 +197,7 @@ class CompoundDirichlet(Component):
 
     def conditional_mode(self, batch: Batch) -> Num[Array, "rows *batch k"]:
         """Return the missing rows at the mode of each member."""
-        return keep_rows(batch, jnp.broadcast_to(self.mode, (batch.values.shape[0], *self.concentration.shape)))
+        return keep_observed(batch, jnp.broadcast_to(self.mode, (batch.values.shape[0], *self.concentration.shape)))
 
     def own_statistics(self, like: Extent) -> MeanStatistics:
         """Return ψ(α_i) − ψ(Σα): exact, whatever the totals of the rows."""
