@@ -2,6 +2,7 @@
 
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -53,7 +54,8 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Return X with its missing entries filled in; what is there stays as it is."""
         check_is_fitted(self)
         check_method(self.method, None)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        if np.ndim(X) == 2:  # what is no table, the estimator refuses
+            validate_data(self, X, reset=False, skip_check_array=True)
         return self.estimator_.impute(X, method=self.method, random_state=self.random_state)
 
     def _estimator(self) -> TableEstimator:
