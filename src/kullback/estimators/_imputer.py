@@ -2,7 +2,6 @@
 
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -54,7 +53,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Return X with its missing entries filled in; what is there stays as it is."""
         check_is_fitted(self)
         check_method(self.method, None)
-        if np.ndim(X) == 2:  # what is no table, the estimator refuses
+        if getattr(X, "ndim", 2) == 2:  # what is no table, the estimator refuses
             validate_data(self, X, reset=False, skip_check_array=True)
         return self.estimator_.impute(X, method=self.method, random_state=self.random_state)
 
