@@ -1,6 +1,18 @@
 """What data and models are to every room: batches, statistics that merge, and the contracts of models."""
 
-from kullback.core._batch import Batch, DistinctRows, Standardization, block_rows, by_blocks, row_weight, weighted_total
+from kullback.core._batch import (
+    Batch,
+    DistinctRows,
+    Standardization,
+    block_rows,
+    by_blocks,
+    keep_observed,
+    keep_rows,
+    map_rows,
+    missing_bound,
+    row_weight,
+    weighted_total,
+)
 from kullback.core._draws import Key, Shape, as_key, as_shape
 from kullback.core._extent import Extent, TimeIndex
 from kullback.core._limits import MOST_CATEGORIES
@@ -42,6 +54,10 @@ __all__ = [
     "by_blocks",
     "expand",
     "html_of",
+    "keep_observed",
+    "keep_rows",
+    "map_rows",
+    "missing_bound",
     "replace",
     "row_weight",
     "share",

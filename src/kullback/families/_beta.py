@@ -5,6 +5,7 @@ from typing import Any, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import betainc, xlog1py, xlogy
 from jaxtyping import Array, Float
 
@@ -67,8 +68,9 @@ class Beta(NaturalSource, ScalarFamily):
 
     @property
     def mode(self) -> Float[Array, "*batch"]:
-        """(α−1)/(α+β−2), and an end of the interval where α or β is 1 or less, by the rule of the Dirichlet."""
-        return self._dirichlet.mode[..., 0]
+        """(α−1)/(α+β−2), and next to an end of the interval where α or β is 1 or less, by the rule of the Dirichlet."""
+        both = self._dirichlet.mode
+        return jnp.minimum(both[..., 0], 1 - float(np.finfo(both.dtype).epsneg))
 
     def cdf(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x)

@@ -101,8 +101,8 @@ class Categorical(ExpectationSource, ScalarFamily):
 
     @property
     def mode(self) -> Num[Array, "*batch"]:
-        """The most probable category."""
-        return jnp.argmax(jnp.asarray(self.probabilities), axis=-1)
+        """The most probable category; of several, the first."""
+        return self.from_embedding(jnp.asarray(self.probabilities))
 
     def cdf(self, x: Any) -> Any:
         """There is none: the numbers of categories are names."""
@@ -120,6 +120,17 @@ class Categorical(ExpectationSource, ScalarFamily):
         if categories is None and not is_concrete(values):
             raise ValueError("x is being traced, so the number of categories has to be given.")
         return cls.standard((), seen if categories is None else categories)
+
+    def embed(self, x: Any) -> Float[Array, "... k"]:
+        return self.extended_statistics(x)
+
+    @property
+    def mean_embedding(self) -> Float[Array, "*batch k"]:
+        return self.extended_expectation
+
+    def from_embedding(self, embedding: Any) -> Num[Array, "..."]:
+        """Return the most probable category; of several, the first."""
+        return jnp.argmax(embedding, axis=-1)
 
     def raise_zeros(self, least: float) -> Self:
         return eqx.tree_at(lambda c: c.probabilities, self, positive_shares(self.probabilities, least))

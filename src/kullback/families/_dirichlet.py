@@ -15,6 +15,7 @@ from kullback.families._component import Support
 from kullback.families._family import NaturalSource
 from kullback.families._fit import MOST_CONCENTRATED
 from kullback.families._marginal import Marginal, scipy_law
+from kullback.families._modes import dirichlet_mode
 from kullback.families._unsplittable import UnsplittableFamily
 from kullback.numerics import (
     Numeric,
@@ -83,15 +84,11 @@ class Dirichlet(NaturalSource, UnsplittableFamily):
 
     @property
     def mode(self) -> Float[Array, "*batch k"]:
-        """(α_i − 1)/Σ(α_i − 1) over the coordinates with α_i > 1; the others are 0, where the density is infinite.
+        """(α_i − 1)/Σ(α_i − 1) over the coordinates with α_i > 1; the others are the least positive number.
 
-        Where no α_i exceeds 1 it is the corner of the largest, or, of the uniform distribution, the center.
+        Where no α_i exceeds 1 it is next to the corner of the largest, or, of the uniform distribution, the center.
         """
-        above = jnp.maximum(self.source - 1, 0)
-        total = jnp.sum(above, axis=-1, keepdims=True)
-        corner = jax.nn.one_hot(jnp.argmax(self.source, axis=-1), self.size, dtype=above.dtype)
-        flat = jnp.where(jnp.all(self.source == 1, axis=-1, keepdims=True), 1 / self.size, corner)
-        return jnp.where(total > 0, above / jnp.where(total > 0, total, 1), flat)
+        return dirichlet_mode(jnp.asarray(self.concentration))
 
     def _refusal(self) -> str | None:
         return concentrated(np.sum(self.concentration, axis=-1), "")

@@ -69,11 +69,6 @@ class ExponentialFamily(Component):
     def sample(self, key: Key, shape: Shape = ()) -> Num[Array, "..."]:
         """Draw points of shape (*shape, *batch_shape, *event_shape)."""
 
-    @property
-    def mode(self) -> Num[Array, "..."]:
-        """The point of highest density, in the closure of the support; of several that are alike, the first."""
-        raise TypeError(f"The mode of {type(self).__name__} is not written yet.")
-
     def cdf(self, x: Any) -> Float[Array, "..."]:
         """Return P(X ≤ x), for families of numbers that are ordered."""
         raise TypeError(f"{type(self).__name__} has no distribution function: it is for single numbers with an order.")

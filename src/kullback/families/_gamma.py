@@ -63,8 +63,9 @@ class Gamma(ScalarFamily):
 
     @property
     def mode(self) -> Float[Array, "*batch"]:
-        """(k−1)/r, and 0 for k ≤ 1."""
-        return jnp.maximum(jnp.subtract(self.shape, 1), 0) / self.rate
+        """(k−1)/r, and for k ≤ 1 the least positive number."""
+        shape = jnp.asarray(self.shape)
+        return jnp.maximum((shape - 1) / self.rate, float(np.finfo(shape.dtype).tiny))
 
     def cdf(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x)

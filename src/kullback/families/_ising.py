@@ -106,13 +106,7 @@ class Ising(NaturalSource, UnsplittableFamily):
     @property
     def mode(self) -> Num[Array, "*batch n"]:
         """The state of lowest energy."""
-        n = self.event_shape[0]
-
-        def one(theta: Float[Array, " d"]) -> Num[Array, " n"]:
-            logits = _scan_states(theta, n, self.interactions, lambda t, logits: logits, stack=True)
-            return _spins(jnp.argmax(logits.reshape(-1)), n)
-
-        return jnp.vectorize(one, signature="(d)->(n)")(self.natural)
+        return jnp.vectorize(self._one_mode, signature="(d)->(n)")(self.natural)
 
     @classmethod
     def _start(cls, values: Numeric, interactions: Any = "all") -> Self:
@@ -217,6 +211,11 @@ class Ising(NaturalSource, UnsplittableFamily):
             return jnp.exp(logits - log_z) @ t
 
         return _scan_states(theta, self.event_shape[0], self.interactions, sums)
+
+    def _one_mode(self, theta: Float[Array, " d"]) -> Num[Array, " n"]:
+        n = self.event_shape[0]
+        logits = _scan_states(theta, n, self.interactions, lambda t, logits: logits, stack=True).reshape(-1)
+        return _spins(jnp.argmax(logits), n)
 
     def _one_covariance(self, theta: Float[Array, " d"]) -> Float[Array, "d d"]:
         log_z, mean = self._one_log_partition(theta), self._one_expectation(theta)

@@ -16,6 +16,7 @@ from kullback.families._categorical import Categorical, positive_shares, simplex
 from kullback.families._component import COUNTS
 from kullback.families._family import Kind
 from kullback.families._marginal import Marginal, count_marginals
+from kullback.families._modes import multinomial_mode
 from kullback.families._unsplittable import UnsplittableFamily
 from kullback.numerics import Numeric, is_concrete
 
@@ -74,14 +75,7 @@ class Multinomial(UnsplittableFamily):
     @property
     def mode(self) -> Num[Array, "*batch k"]:
         """The most probable counts: ⌊N·p_k⌋, and the trials that are left one by one where p_k/(x_k+1) is largest."""
-        p = jnp.asarray(self.probabilities)
-
-        def give(_: Any, counts: Array) -> Array:
-            left = self.trials - jnp.sum(counts, axis=-1, keepdims=True)
-            best = jax.nn.one_hot(jnp.argmax(p / (counts + 1), axis=-1), p.shape[-1], dtype=p.dtype)
-            return counts + jnp.where(left > 0, best, 0)
-
-        return jax.lax.fori_loop(0, p.shape[-1], give, jnp.floor(self.mean)).astype(int)
+        return multinomial_mode(self.trials, jnp.asarray(self.probabilities)).astype(int)
 
     @classmethod
     def _fit_structure(cls, kind: Kind) -> dict[str, Any]:

@@ -75,8 +75,8 @@ class VonMises(ScalarFamily):
 
     @property
     def mode(self) -> Float[Array, "*batch"]:
-        """The mean direction."""
-        return jnp.asarray(self.mean)
+        """The mean direction, in (−π, π]."""
+        return _polar(_circle(jnp.asarray(self.mean)))[1]
 
     def cdf(self, x: Any) -> Float[Array, "..."]:
         """Return P(X ≤ x) for X in (−π, π], where samples lie: 0 at −π, and 1 at π."""
@@ -98,6 +98,17 @@ class VonMises(ScalarFamily):
 
     def _refusal(self) -> str | None:
         return concentrated(self.concentration, " of the circle")
+
+    def embed(self, x: Any) -> Float[Array, "... 2"]:
+        return self.statistics(x)
+
+    @property
+    def mean_embedding(self) -> Float[Array, "*batch 2"]:
+        return self.expectation
+
+    def from_embedding(self, embedding: Any) -> Float[Array, "..."]:
+        """Return the direction."""
+        return _polar(embedding)[1]
 
     def law(self) -> Any:
         return scipy_law("vonmises", self.concentration, loc=np.asarray(self.mean))

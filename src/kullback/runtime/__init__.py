@@ -2,8 +2,8 @@
 
 `computing` is the front door: every public method that computes enters it, whatever the user's settings are; functions
 and methods decorated with `in_float64` do so at each call, those with `in_given_precision` where they are given numbers
-of 64 bits outside of `jit`. Functions of modules are compiled by `jit`, `light_jit`, `quick_jit` and, where networks are
-among their arguments, `filter_jit`; a bounded number of them is kept. Loops over few numbers inside them are
+of 64 bits outside of `jit`. Functions of modules are compiled by `jit`, `light_jit`, `quick_jit` and, where networks
+are among their arguments, `filter_jit`; a bounded number of them is kept. Loops over few numbers inside them are
 `one_kernel`.
 """
 

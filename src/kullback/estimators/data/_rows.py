@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from kullback.core import Batch, Model, Standardization
+from kullback.core import Batch, Model, Standardization, missing_bound
 from kullback.estimators.data._start_rows import sample_rows
 from kullback.learning import Clock, Learner, Resident, gather_in_turn
 
@@ -73,7 +73,13 @@ class Rows:
     ) -> Batch:
         values, weight = padded(values, weight)
         observed = ~np.isnan(values) if self.missing else None
-        return Batch(values, weight, self.point_variance, observed, standardization)
+        most = self.most_missing if self.missing else None
+        return Batch(values, weight, self.point_variance, observed, standardization, most_missing=most)
+
+    @functools.cached_property
+    def most_missing(self) -> int:
+        """How many entries a row lacks at most, rounded up."""
+        return max((missing_bound(~np.isnan(values)) for _, values, _ in self.chunks()), default=0)
 
     @functools.cached_property
     def _whole(self) -> Batch:

@@ -127,7 +127,8 @@ class Sequences:
         inputs = None if self.inputs is None else self.padded(self.inputs, 0.0)
         time = TimeIndex(self.padded(self.starts, True), self.padded(self.lookahead, False), inputs, self._steady)
         weight = self.padded(self.weight, 0.0)
-        plain = Batch(values, weight, self.rows.point_variance, observed, None, time)
+        most = self.rows.most_missing if self.rows.missing else None
+        plain = Batch(values, weight, self.rows.point_variance, observed, None, time, most_missing=most)
         return replace(plain, distinct=find_distinct_rows(np.asarray(plain.values), observed))
 
     def hand_over(self) -> None:
