@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Self
 import jax
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from kullback.core import Batch, Extent
 from kullback.estimators._check_fit import ENDED_BEFORE_COLLAPSE_OF_STATE, check_answers, check_scale
@@ -19,7 +19,8 @@ from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_
 from kullback.estimators._progress import Progress
 from kullback.estimators._stream import check_stream
 from kullback.estimators.data._fit_data import SequenceData, provider_of
-from kullback.estimators.data._preparation import TABLES, check_width, prepare_sequences
+from kullback.estimators.data._encoding import as_column
+from kullback.estimators.data._preparation import check_width, prepare_sequences
 from kullback.estimators.data._sequences import Sequences
 from kullback.learning import AT_ONCE, EM, OnlineEM, Rule, adaptive_jit, step
 from kullback.runtime import as_numpy, computing, in_float64
@@ -50,6 +51,8 @@ class SequenceEstimator(ModelEstimator):
     rows before them, and wait to be counted until the next piece has come. A step takes 50 rows or more: of shorter
     pieces all rows wait until there are as many besides these.
     """
+
+    _has_time = True
 
     # --- what a subclass says ---------------------------------------------------------------------------
 
@@ -263,7 +266,7 @@ class SequenceEstimator(ModelEstimator):
     def _question(self, X: Any, lengths: Any, inputs: Any = None) -> tuple[Sequences, Any]:
         """Return sequences to answer for, and the model that answers."""
         check_is_fitted(self)
-        data = self._sequences(X, lengths, None, False, inputs)
+        data = self._sequences(X, lengths, None, False, inputs, learns=False)
         if len(data) == 0:
             raise ValueError("X has no rows: there is nothing to answer for.")
         model = self.to_model()
@@ -301,13 +304,10 @@ class SequenceEstimator(ModelEstimator):
         """Learn the columns from rows of a collection, among which are those with the highest entries."""
         return self._sequences(X, None, None, True)
 
-    def _sequences(self, X: Any, lengths: Any, sample_weight: Any, first: bool, inputs: Any = None) -> Sequences:
-        if getattr(X, "ndim", 2) == 1 or (isinstance(X, (list, tuple)) and len(X) and np.ndim(X[0]) == 0):
-            X = np.asarray(X).reshape(-1, 1)  # a series of single numbers
-        if first or hasattr(self, "n_features_in_"):
-            table = validate_data(self, X, reset=first, **TABLES, ensure_min_samples=0)
-        else:  # attributes_ that were set by hand come without the number of columns
-            table = check_array(X, estimator=self, **TABLES, ensure_min_samples=0)
+    def _sequences(
+        self, X: Any, lengths: Any, sample_weight: Any, first: bool, inputs: Any = None, learns: bool = True
+    ) -> Sequences:
+        table = self._read_table(as_column(X), first, learns, 0)
         check = functools.partial(self._check_values, first=first)
         data = prepare_sequences(table, lengths, sample_weight, inputs, check, self._point_variance)
         if first:

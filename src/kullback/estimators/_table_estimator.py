@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kullback.core import Batch
 from kullback.estimators._check_fit import check_scale
@@ -17,7 +17,7 @@ from kullback.estimators._count import check_count
 from kullback.estimators._model_estimator import ModelEstimator
 from kullback.estimators._progress import Progress
 from kullback.estimators._stream import check_stream, join_first_batches
-from kullback.estimators.data._preparation import TABLES, check_width, prepare_rows
+from kullback.estimators.data._preparation import check_width, prepare_rows
 from kullback.estimators.data._rows import Rows
 from kullback.estimators.mixtures._spares import Spares
 from kullback.learning import adaptive_jit
@@ -109,10 +109,10 @@ class TableEstimator(DensityMixin, ModelEstimator):
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _rows(self, X: Any, sample_weight: Any, first: bool, least: int) -> Rows:
+    def _rows(self, X: Any, sample_weight: Any, first: bool, least: int, learns: bool = True) -> Rows:
         table = X
         if first or not self._plainly_good(X):
-            table = validate_data(self, X, reset=first, **TABLES, ensure_min_samples=least)
+            table = self._read_table(X, first, learns, least)
         rows = prepare_rows(
             table, sample_weight, functools.partial(self._check_values, first=first), self._point_variance
         )
@@ -144,7 +144,7 @@ class TableEstimator(DensityMixin, ModelEstimator):
         """Return rows to answer for, and the model that answers."""
         check_is_fitted(self)
         with computing(self._bits):
-            rows, model = self._rows(X, sample_weight, False, least), self.to_model()
+            rows, model = self._rows(X, sample_weight, False, least, learns=False), self.to_model()
         # attributes_ that were set by hand come without the number of columns
         check_width(type(self).__name__, rows.X.shape[1], self._shape_of(model)["n_features_in_"])
         return rows, model

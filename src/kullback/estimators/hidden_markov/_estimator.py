@@ -9,7 +9,7 @@ import numpy as np
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators.constraints import Interval, StrOptions
-from kullback.estimators.data._columns import has_discrete
+from kullback.estimators.data._families import has_discrete
 from kullback.estimators.data._sequences import Sequences
 from kullback.estimators.hidden_markov._emission import broadcast, check_rows_sum_to_1, normalize
 from kullback.estimators.hidden_markov._monitor import ConvergenceMonitor, MonitorRule
