@@ -1,6 +1,7 @@
 """Estimators of tables of independent rows that learn by EM: in batch, online or from a stream."""
 
 import abc
+import functools
 import math
 import warnings
 from typing import Any, Self
@@ -15,6 +16,7 @@ from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._online import online_step
 from kullback.estimators._table_estimator import TableEstimator
+from kullback.estimators.data._collections import label_rows
 from kullback.estimators.data._fit_data import RowData, provider_of
 from kullback.estimators.data._rows import Rows
 from kullback.estimators.mixtures._spares import NO_SPARES, Spares
@@ -111,11 +113,12 @@ class Estimator(TableEstimator):
         provider = provider_of(X)
         if provider is None:
             return self._rows(X, sample_weight, first, least=2)
-        return provider.rows(X, sample_weight, self._learning(self._learn_columns), first)
+        X, columns = self._encode_collection(X, first)
+        return provider.rows(X, sample_weight, self._learning(functools.partial(self._learn_columns, columns)), first)
 
-    def _learn_columns(self, X: Any, sample_weight: Any, highest: np.ndarray) -> Rows:
+    def _learn_columns(self, columns: Any, X: Any, sample_weight: Any, highest: np.ndarray) -> Rows:
         """Learn the columns from rows of a collection, of which others may have higher entries."""
-        rows = self._rows(X, sample_weight, first=True, least=2)
+        rows = self._rows(label_rows(X, columns), sample_weight, first=True, least=2)
         self._note_highest(highest)
         return rows
 

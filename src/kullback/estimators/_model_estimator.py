@@ -21,6 +21,7 @@ from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._progress import Progress
 from kullback.estimators.constraints import validate_parameter_constraints
 from kullback.estimators.data._fit_data import FitData, ProviderContext
+from kullback.estimators.data._collections import encode_collection
 from kullback.estimators.data._encoding import (
     Categories,
     Encoded,
@@ -29,11 +30,12 @@ from kullback.estimators.data._encoding import (
     encode_later,
     refuse_numbers,
 )
-from kullback.estimators.data._preparation import TABLES, Columns, Preparation
+from kullback.estimators.data._frame_output import restore_frame
+from kullback.estimators.data._preparation import TABLES, Columns, Preparation, check_width
 from kullback.estimators.mixtures._spares import NO_SPARES, Spares
 from kullback.learning import CONVERGED, EM, LIMIT, Place, Rule, StepInfo, begin, decaying_rate, fit
 from kullback.runtime import as_numpy, computing, users_settings
-from kullback.sources import read_columns
+from kullback.sources import TableColumns, read_columns
 
 #: Why a fit ended: a component would have collapsed in the next iteration, or someone asked for an end.
 COLLAPSED_NEXT, STOPPED = "collapsed next", "stopped"
@@ -172,8 +174,7 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
             validate_data(self, X, reset=first, skip_check_array=True)
         if first:
             self._choose_families(columns.kinds)
-            chosen = "family" in self.get_params(deep=False)
-            check_kinds(columns, self._families, type(self).__name__, chosen, self._has_time)
+            self._check_kinds(columns)
             encoded = encode_first(columns, self._category_limit is not None)
         else:
             columns = columns.with_labels(self._labels(len(columns.labels)))
@@ -197,11 +198,53 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
                 raise refuse_numbers(label, known)
         return table
 
+    def _encode_collection(self, X: Any, first: bool) -> tuple[Any, TableColumns | None]:
+        """Return a collection that lies elsewhere as numbers, and what its columns hold if they are no plain numbers."""
+        found = encode_collection(X, None if first else getattr(self, "categories_", {}))
+        if found is None:
+            return X, None
+        if first:
+            validate_data(self, X, reset=True, skip_check_array=True)
+            self._choose_families(found[1].kinds)
+            self._check_kinds(found[1])
+        return found
+
+    def _check_kinds(self, columns: TableColumns) -> None:
+        chosen = "family" in self.get_params(deep=False)
+        check_kinds(columns, self._families, type(self).__name__, chosen, self._has_time)
+
     def _keep_categories(self, categories: Categories) -> None:
         """Hold the categories that are known by name as an attribute_, if there are columns of text."""
         self.__dict__.pop("categories_", None)
         if categories:
             self.categories_ = categories
+
+    def to_frame(self, table: Any, like: Any) -> Any:
+        """Return a table of numbers, such as a draw, as a frame like one of the fit: with names, types and categories.
+
+        Parameters
+        ----------
+        table : array-like of shape (n_rows, n_features)
+            Rows as the model has them: numbers of categories, 1 and 0 for true and false.
+        like : frame
+            A frame of pandas or polars, or a table of pyarrow, with the columns of the fit. Its rows do not matter, but
+            that an index of pandas is kept if there are as many.
+
+        Returns
+        -------
+        frame
+            Categories by their names, true and false, whole numbers whole, and types that know missing values where
+            some are left. What a type cannot hold, such as 2.5 in a column of whole numbers, makes the column one of
+            floating-point numbers. If `like` is no frame, it is the table itself.
+
+        """
+        values = np.asarray(table)
+        if values.ndim != 2 or isinstance(like, np.ndarray) or len(getattr(like, "shape", ())) != 2:
+            return table
+        for width in (values.shape[1], like.shape[1]):
+            check_width(type(self).__name__, width, getattr(self, "n_features_in_", width))
+        categories: Categories = getattr(self, "categories_", {})
+        return restore_frame(values, like, [categories.get(label) for label in self._labels(values.shape[1])])
 
     # --- learning ---------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_
 from kullback.estimators._progress import Progress
 from kullback.estimators._stream import check_stream
 from kullback.estimators.data._fit_data import SequenceData, provider_of
+from kullback.estimators.data._collections import label_rows
 from kullback.estimators.data._encoding import as_column
 from kullback.estimators.data._preparation import check_width, prepare_sequences
 from kullback.estimators.data._sequences import Sequences
@@ -298,11 +299,13 @@ class SequenceEstimator(ModelEstimator):
         provider = provider_of(X)
         if provider is None:
             return self._sequences(X, lengths, sample_weight, True, inputs)
-        return provider.sequences(X, lengths, sample_weight, inputs, self._learning(self._learn_columns))
+        X, columns = self._encode_collection(X, True)
+        context = self._learning(functools.partial(self._learn_columns, columns))
+        return provider.sequences(X, lengths, sample_weight, inputs, context)
 
-    def _learn_columns(self, X: Any, sample_weight: Any, highest: Any) -> Sequences:
+    def _learn_columns(self, columns: Any, X: Any, sample_weight: Any, highest: Any) -> Sequences:
         """Learn the columns from rows of a collection, among which are those with the highest entries."""
-        return self._sequences(X, None, None, True)
+        return self._sequences(label_rows(X, columns), None, None, True)
 
     def _sequences(
         self, X: Any, lengths: Any, sample_weight: Any, first: bool, inputs: Any = None, learns: bool = True

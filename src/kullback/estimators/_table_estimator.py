@@ -89,18 +89,18 @@ class TableEstimator(DensityMixin, ModelEstimator):
         """Draw points from the fitted model."""
         return self._draw(n_samples, _sample)
 
-    def impute(self, X: Any, random_state: Any = None) -> np.ndarray:
-        """Draw the missing entries of X given the rest; what is there stays as it is."""
+    def impute(self, X: Any, random_state: Any = None) -> Any:
+        """Draw the missing entries of X given the rest; what is there stays as it is. A frame comes back as one."""
         rows, model = self._question(X)
         random = check_random_state(self.random_state if random_state is None else random_state)
         result = np.array(rows.X)
         if not rows.missing:
-            return result
+            return self.to_frame(result, X)
         for here, batch in rows.batches_with_places():
             with computing(self._bits):
                 drawn = np.asarray(_impute(model, batch, jax.random.key(random.randint(2**31))))
             result[here] = np.where(np.isnan(result[here]), drawn[: here.stop - here.start], result[here])
-        return result
+        return self.to_frame(result, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -131,7 +131,9 @@ def _as_arrow(label: str, column: Any) -> tuple[Any, list[str] | None]:
 
     try:
         if isinstance(column, pa.ChunkedArray):
-            return _one_chunk(column), None
+            array = _one_chunk(column)
+            ordered = pa.types.is_dictionary(array.type) and array.type.ordered
+            return array, _words(array.dictionary.to_pylist() if ordered else None)
         if type(column).__module__.partition(".")[0] == "polars":
             array = _one_chunk(column.to_arrow())
             order = column.dtype.categories.to_list() if isinstance(column.dtype, sys.modules["polars"].Enum) else None

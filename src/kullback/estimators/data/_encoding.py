@@ -26,6 +26,8 @@ class Encoded(NamedTuple):
 
 def as_column(X: Any) -> Any:
     """Return a series of single entries as a table of one column, and a table as it is."""
+    if isinstance(X, Encoded):
+        return X
     if len(getattr(X, "shape", (0, 0))) == 1:
         if hasattr(X, "to_frame") and not np.issubdtype(np.asarray(X).dtype, np.number):
             return X.to_frame()

@@ -1,5 +1,6 @@
 """Families of columns: as they are asked for in `family=`, chosen by what columns hold, and put together into runs."""
 
+import dataclasses
 import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -38,17 +39,25 @@ def runs(family: Any, n: int) -> list[Run]:
     """
     check_family(family, n)
     if not _is_list(family):
-        return [Run(_class_of(family), 0, n, family if isinstance(family, Component) else None)]
+        return [Run(_class_of(family), 0, n, _with_settings(family))]
     found = list[Run]()
     for place, entry in enumerate(family):
         one = _column_class(entry)
-        member = entry if isinstance(entry, Component) else None
+        member = _with_settings(entry)
         splits = member is not None and member.event_shape
         if found and found[-1].family is one and found[-1].member is member and not splits:
             found[-1] = found[-1]._replace(length=found[-1].length + 1)
         else:
             found.append(Run(one, place, 1, member))
     return found
+
+
+def _with_settings(family: Any) -> Component | None:
+    """Return a member that says more than its class: how many categories there are, or what learning leaves alone."""
+    if not isinstance(family, Component):
+        return None
+    fixed = any(field.metadata.get("static", False) for field in dataclasses.fields(family))
+    return family if fixed or family.codes else None
 
 
 def has_discrete(family: Any) -> bool:
@@ -216,20 +225,43 @@ def _is_auto(family: Any) -> bool:
 
 
 def family_of(components: Any) -> Any:
-    """Return the family that makes components like these, or a list for a product: names, classes without one."""
+    """Return the family that makes components like these, or a list for a product.
+
+    It is a name, a class that has none, or a member where components have settings that their class does not say.
+    """
     if not isinstance(components, Product):
-        return _name_or_class(_kind_of(components), registered_families())
+        return _entry_of(components, registered_families())
     entries: list[Any] = []
     for part in components.parts:
         kind = type(_columns(part))
         if kind.column_name() is None:
             raise ValueError(f"components has a part of {kind.__name__}: columns are single numbers here.")
-        entry = _name_or_class(kind, column_families())
-        if entries[-1:] == [entry]:
+        entry = _entry_of(part, column_families())
+        if entries and entries[-1] is entry:
             raise ValueError(f"components has parts of {kind.__name__} side by side: make one part of them.")
-        _kind_of(part)
         entries += [entry] * int(np.prod(part.event_shape))
     return entries
+
+
+def _entry_of(components: Any, known: dict[str, type[Component]]) -> Any:
+    columns = _columns(components)
+    kind = type(columns)
+    if not isinstance(columns, Component):
+        raise ValueError(f"components are of {kind.__name__}: there is no name for them here.")
+    if not components.event_shape:
+        raise ValueError(f"components are of {kind.__name__}, single numbers: rows are Independent columns of it.")
+    name = next((name for name, one in known.items() if one is kind), None)
+    try:
+        n = int(np.prod(components.event_shape))
+        plain = kind.plain(1, n, components.codes, components.row_total)
+        if jax.tree.structure(plain) == jax.tree.structure(components):
+            return kind if name is None else name
+    except NotImplementedError:
+        pass
+    if isinstance(columns, Product):
+        raise ValueError(f"components are of {kind.__name__}: there is no name for them here.")
+    first = (0, 0) if isinstance(components, Independent) else (0,)
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[first], columns)
 
 
 def family_names(components: Any) -> str | list[str]:
@@ -238,19 +270,6 @@ def family_names(components: Any) -> str | list[str]:
         return type(_columns(components)).family_name()
     parts = [(str(type(_columns(part)).column_name()), int(np.prod(part.event_shape))) for part in components.parts]
     return [name for name, length in parts for _ in range(length)]
-
-
-def _kind_of(components: Any) -> type[Component]:
-    kind = type(_columns(components))
-    if not issubclass(kind, Component) or kind.plain.__func__ is Component.plain.__func__:  # type: ignore[attr-defined]
-        raise ValueError(f"components are of {kind.__name__}: there is no name for them here.")
-    if not components.event_shape:
-        raise ValueError(f"components are of {kind.__name__}, single numbers: rows are Independent columns of it.")
-    return kind
-
-
-def _name_or_class(kind: type[Component], known: dict[str, type[Component]]) -> Any:
-    return next((name for name, one in known.items() if one is kind), kind)
 
 
 def _columns(part: Any) -> Any:

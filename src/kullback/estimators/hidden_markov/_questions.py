@@ -120,16 +120,16 @@ class HiddenMarkovQuestions(SequenceEstimator):
         found, emission = np.stack(states), self._emission
         return StateForecast(found, found @ emission.means(emission.from_attributes(self)))
 
-    def impute(self, X: Any, lengths: Any = None, random_state: Any = None) -> np.ndarray:
-        """Draw the missing entries of X given all the rest; what is there stays as it is."""
+    def impute(self, X: Any, lengths: Any = None, random_state: Any = None) -> Any:
+        """Draw the missing entries of X given all the rest; what is there stays as it is. A frame comes back as one."""
         data, model = self._question(X, lengths)
         result = np.array(data.X)
         if not data.rows.missing:
-            return result
+            return self.to_frame(result, X)
         random = check_random_state(self.random_state if random_state is None else random_state)
         with computing():
             drawn = np.asarray(_impute(model, data.batch(), jax.random.key(random.randint(2**31))))[: len(data)]
-        return np.where(np.isnan(result), drawn.reshape(result.shape), result)
+        return self.to_frame(np.where(np.isnan(result), drawn.reshape(result.shape), result), X)
 
     def sample(
         self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None

@@ -82,19 +82,19 @@ class LinearDynamicalQuestions(SequenceEstimator):
         band = norm.ppf(0.5 + level / 2) * np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
         return Forecast(mean, covariance, mean - band, mean + band)
 
-    def impute(self, X: Any, lengths: Any = None, inputs: Any = None, random_state: Any = None) -> np.ndarray:
-        """Draw all missing entries of X together given the rest; what is there stays as it is."""
+    def impute(self, X: Any, lengths: Any = None, inputs: Any = None, random_state: Any = None) -> Any:
+        """Draw all missing entries of X together given the rest; what is there stays. A frame comes back as one."""
         data, model = self._question(X, lengths, inputs)
         result = np.array(data.X)
         if not data.rows.missing:
-            return result
+            return self.to_frame(result, X)
         random = check_random_state(self.random_state if random_state is None else random_state)
         with computing():
             drawn = np.asarray(_impute(model, data.batch(), jax.random.key(random.randint(2**31))))[: len(data)]
         filled = np.where(np.isnan(result), drawn, result)
         if not np.isfinite(filled).all():
             raise ValueError("X cannot be imputed: the system grows so fast that what it expects is not finite.")
-        return filled
+        return self.to_frame(filled, X)
 
     @in_float64
     def sample(self, n_samples: int = 1, inputs: Any = None, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
