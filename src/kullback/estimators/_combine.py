@@ -198,8 +198,8 @@ def _check_alike(fitted: list[Any], n_components: int | None) -> None:
         for label in {**mine, **theirs}:
             if mine.get(label) != theirs.get(label):
                 raise ValueError(
-                    f"fitted[{place}] and fitted[0] number the categories of column {label!r} differently: fit them with "
-                    "a column type that lists all categories, the same everywhere."
+                    f"fitted[{place}] and fitted[0] number the categories of column {label!r} differently: fit them "
+                    "with a column type that lists all categories, the same everywhere."
                 )
         kind = getattr(other, "covariance_type", None)
         if kind != getattr(first, "covariance_type", None):

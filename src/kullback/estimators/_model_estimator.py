@@ -9,33 +9,21 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kullback.core import Extent
 from kullback.estimators._check_fit import Collapse, check_finite_fit
+from kullback.estimators._column_estimator import ColumnEstimator
 from kullback.estimators._file import load_with_command, save
 from kullback.estimators._fit_callback import FitCallback, NoCallback
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._progress import Progress
 from kullback.estimators.constraints import validate_parameter_constraints
 from kullback.estimators.data._fit_data import FitData, ProviderContext
-from kullback.estimators.data._collections import encode_collection
-from kullback.estimators.data._encoding import (
-    Categories,
-    Encoded,
-    check_kinds,
-    encode_first,
-    encode_later,
-    refuse_numbers,
-)
-from kullback.estimators.data._frame_output import restore_frame
-from kullback.estimators.data._preparation import TABLES, Columns, Preparation, check_width
+from kullback.estimators.data._preparation import Columns, Preparation
 from kullback.estimators.mixtures._spares import NO_SPARES, Spares
 from kullback.learning import CONVERGED, EM, LIMIT, Place, Rule, StepInfo, begin, decaying_rate, fit
 from kullback.runtime import as_numpy, computing, users_settings
-from kullback.sources import TableColumns, read_columns
 
 #: Why a fit ended: a component would have collapsed in the next iteration, or someone asked for an end.
 COLLAPSED_NEXT, STOPPED = "collapsed next", "stopped"
@@ -82,7 +70,7 @@ def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
     return safely
 
 
-class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
+class ModelEstimator(ColumnEstimator):
     """An estimator whose attributes_ hold a model. It knows nothing of what its data looks like.
 
     Attributes_ are NumPy arrays and the only state: the model is built from them for every computation, so they can be
@@ -91,11 +79,7 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
 
     #: Attributes_ that are worked out of the others when they are asked for.
     _derived: ClassVar[tuple[str, ...]] = ()
-    #: What the entries of columns mean: the name of a family for all of them, or one for each.
-    _families: Any = "diagonal_gaussian"
     _callback: FitCallback = NoCallback()
-    #: Whether rows follow each other.
-    _has_time: ClassVar[bool] = False
     #: Attributes_ that are trees of arrays, such as networks.
     _trees: ClassVar[tuple[str, ...]] = ()
 
@@ -135,116 +119,6 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         """Check what the entries of X mean, beyond being numbers, and return them as numbers."""
-
-    # --- tables -----------------------------------------------------------------------------------------
-
-    def _choose_families(self, kinds: list[str]) -> None:
-        """Choose the families that are left to what columns hold."""
-
-    @property
-    def _category_room(self) -> Any:
-        """How many categories each column has room for; None where entries are no categories."""
-        return getattr(self, "n_categories_", None)
-
-    @property
-    def _category_limit(self) -> Any:
-        """The parameter that says how many categories there may be; None where the first rows say it."""
-        return getattr(self, "n_categories", None)
-
-    @property
-    def known_categories(self) -> list[int]:
-        """How many categories of each column are known by name; 0 where entries are numbers."""
-        categories: Categories = getattr(self, "categories_", {})
-        return [len(categories.get(label, ())) for label in self._labels(self.n_features_in_)]
-
-    def _labels(self, width: int) -> list[str]:
-        """Return the names of the columns, or their places where they have none."""
-        names = getattr(self, "feature_names_in_", None)
-        return [str(place) for place in range(width)] if names is None else [str(name) for name in names]
-
-    def _read_table(self, X: Any, first: bool, learns: bool, least: int) -> np.ndarray:
-        """Return a table as numbers, with the columns of the fit; the first rows say what these are.
-
-        Text becomes numbers of categories: those of the fit, and where it `learns`, new ones while there is room.
-        """
-        columns = None if isinstance(X, Encoded) else read_columns(X)
-        if columns is None:
-            return self._read_numbers(X, first, least)
-        if first or hasattr(self, "n_features_in_"):
-            validate_data(self, X, reset=first, skip_check_array=True)
-        if first:
-            self._choose_families(columns.kinds)
-            self._check_kinds(columns)
-            encoded = encode_first(columns, self._category_limit is not None)
-        else:
-            columns = columns.with_labels(self._labels(len(columns.labels)))
-            encoded = encode_later(columns, getattr(self, "categories_", {}), self._category_room if learns else None)
-        if first or learns:
-            self._keep_categories(encoded.categories)
-        return check_array(encoded.table, estimator=self, **TABLES, ensure_min_samples=least)
-
-    def _read_numbers(self, X: Any, first: bool, least: int) -> np.ndarray:
-        """Return a table that holds numbers already; `Encoded` says what these numbers mean."""
-        X, kinds, categories = X if isinstance(X, Encoded) else (X, None, {})
-        if first or hasattr(self, "n_features_in_"):
-            table = validate_data(self, X, reset=first, **TABLES, ensure_min_samples=least)
-        else:  # attributes_ that were set by hand come without the number of columns
-            table = check_array(X, estimator=self, **TABLES, ensure_min_samples=least)
-        if first:
-            self._choose_families(kinds or ["truth" if _is_bool(X) else "number"] * table.shape[1])
-            self._keep_categories(categories)
-        elif hasattr(X, "columns") and kinds is None:
-            for label, known in getattr(self, "categories_", {}).items():
-                raise refuse_numbers(label, known)
-        return table
-
-    def _encode_collection(self, X: Any, first: bool) -> tuple[Any, TableColumns | None]:
-        """Return a collection that lies elsewhere as numbers, and what its columns hold if they are no plain numbers."""
-        found = encode_collection(X, None if first else getattr(self, "categories_", {}))
-        if found is None:
-            return X, None
-        if first:
-            validate_data(self, X, reset=True, skip_check_array=True)
-            self._choose_families(found[1].kinds)
-            self._check_kinds(found[1])
-        return found
-
-    def _check_kinds(self, columns: TableColumns) -> None:
-        chosen = "family" in self.get_params(deep=False)
-        check_kinds(columns, self._families, type(self).__name__, chosen, self._has_time)
-
-    def _keep_categories(self, categories: Categories) -> None:
-        """Hold the categories that are known by name as an attribute_, if there are columns of text."""
-        self.__dict__.pop("categories_", None)
-        if categories:
-            self.categories_ = categories
-
-    def to_frame(self, table: Any, like: Any) -> Any:
-        """Return a table of numbers, such as a draw, as a frame like one of the fit: with names, types and categories.
-
-        Parameters
-        ----------
-        table : array-like of shape (n_rows, n_features)
-            Rows as the model has them: numbers of categories, 1 and 0 for true and false.
-        like : frame
-            A frame of pandas or polars, or a table of pyarrow, with the columns of the fit. Its rows do not matter, but
-            that an index of pandas is kept if there are as many.
-
-        Returns
-        -------
-        frame
-            Categories by their names, true and false, whole numbers whole, and types that know missing values where
-            some are left. What a type cannot hold, such as 2.5 in a column of whole numbers, makes the column one of
-            floating-point numbers. If `like` is no frame, it is the table itself.
-
-        """
-        values = np.asarray(table)
-        if values.ndim != 2 or isinstance(like, np.ndarray) or len(getattr(like, "shape", ())) != 2:
-            return table
-        for width in (values.shape[1], like.shape[1]):
-            check_width(type(self).__name__, width, getattr(self, "n_features_in_", width))
-        categories: Categories = getattr(self, "categories_", {})
-        return restore_frame(values, like, [categories.get(label) for label in self._labels(values.shape[1])])
 
     # --- learning ---------------------------------------------------------------------------------------
 
@@ -302,11 +176,6 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
     def has_started(self) -> bool:
         """Whether there is a model yet: the first rows of a stream may be too few to start from."""
         return FitRecord.of(self).n_batches_seen is not None
-
-    @property
-    def column_families(self) -> Any:
-        """What the entries of columns mean: the name of a family for all of them, or one for each."""
-        return self._families
 
     def _fit_once(
         self,
@@ -467,12 +336,6 @@ def check_kind(model: Any, kind: type, estimator: type) -> None:
     """Raise unless a model is of the kind that an estimator can hold."""
     if type(model) is not kind:
         raise ValueError(f"model is a {_named(type(model))}: {estimator.__name__} needs a {_named(kind)}.")
-
-
-def _is_bool(X: Any) -> bool:
-    """Whether a table holds true and false and nothing else."""
-    dtype = np.asarray(X[:1]).dtype if isinstance(X, list | tuple) else getattr(X, "dtype", None)
-    return str(dtype).endswith("bool")
 
 
 def _writable(leaf: Any) -> np.ndarray:

@@ -18,9 +18,9 @@ from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_nothing
 from kullback.estimators._progress import Progress
 from kullback.estimators._stream import check_stream
-from kullback.estimators.data._fit_data import SequenceData, provider_of
 from kullback.estimators.data._collections import label_rows
 from kullback.estimators.data._encoding import as_column
+from kullback.estimators.data._fit_data import SequenceData, provider_of
 from kullback.estimators.data._preparation import check_width, prepare_sequences
 from kullback.estimators.data._sequences import Sequences
 from kullback.learning import AT_ONCE, EM, OnlineEM, Rule, adaptive_jit, step

@@ -20,10 +20,10 @@ def encode_collection(X: Any, known: Categories | None) -> tuple[Any, TableColum
         return None
     pandas = sys.modules["pandas"]
     for label, dtype in dtypes.items():
-        if dtype == object:
+        if str(dtype) == "object":
             raise ValueError(
-                f"column {quote(label)} of X holds objects, and blocks may hold different ones: turn it into numbers, or "
-                f"into categories with X.categorize([{label!r}])."
+                f"column {quote(label)} of X holds objects, and blocks may hold different ones: turn it into numbers, "
+                f"or into categories with X.categorize([{label!r}])."
             )
     empty = pandas.DataFrame({place: pandas.Series([], dtype=dtype) for place, dtype in enumerate(dtypes)})
     empty.columns = list(dtypes.index)
@@ -44,8 +44,8 @@ def _listed(label: str, columns: TableColumns) -> list[str]:
     order = columns.declared.get(label)
     if order is None or "__UNKNOWN_CATEGORIES__" in order:
         raise ValueError(
-            f"column {quote(label)} of X holds text in blocks, and its categories are not known before all are read: list "
-            f"them in its type, with X.categorize([{label!r}])."
+            f"column {quote(label)} of X holds text in blocks, and its categories are not known before all are read: "
+            f"list them in its type, with X.categorize([{label!r}])."
         )
     return order
 

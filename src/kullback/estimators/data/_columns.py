@@ -23,8 +23,7 @@ def check_entries(X: np.ndarray, family: type[Component], name: str, first_colum
         value = X[row, place]
         sign = "Negative values in data: " if value < 0 and not support.contains(np.array(-1.0)) else ""
         raise ValueError(
-            f"{sign}X[{row}, {place + first_column}] is {value:.6g}: for family {name!r} it must be "
-            f"{support.must_be}."
+            f"{sign}X[{row}, {place + first_column}] is {value:.6g}: for family {name!r} it must be {support.must_be}."
         )
     if support.total is not None:
         _check_totals(X.sum(axis=1), None if support.total == "same" else support.total, name)

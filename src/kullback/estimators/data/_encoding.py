@@ -95,7 +95,9 @@ def _check_same_kinds(columns: TableColumns, known: Categories) -> None:
     """Raise unless columns of text are those that the fit has seen as text."""
     for label, kind, entries in zip(columns.labels, columns.kinds, columns.entries, strict=True):
         if kind == "words" and label not in known:
-            raise ValueError(f"column {quote(label)} of X holds text{_such_as(entries)}, where the fit has seen numbers.")
+            raise ValueError(
+                f"column {quote(label)} of X holds text{_such_as(entries)}, where the fit has seen numbers."
+            )
         if label in known and kind != "words" and entries.null_count < len(entries):
             raise refuse_numbers(label, known[label])
 
@@ -121,14 +123,14 @@ def check_kinds(columns: TableColumns, families: Any, kind: str, chosen: bool, h
         if held == "words" and not codes:
             way = "use 'categorical' or 'auto' there" if chosen else f"use {other}(family='auto'), which takes text"
             raise ValueError(
-                f"column {quote(label)} of X holds text{_such_as(entries)}, and {who} is for numbers: {way}, or leave the "
-                "column out."
+                f"column {quote(label)} of X holds text{_such_as(entries)}, and {who} is for numbers: {way}, or leave "
+                "the column out."
             )
         if held == "truth" and codes:
             way = "use 'bernoulli' or 'auto' there" if chosen else f"use {other}(family='auto')"
             raise ValueError(
-                f"column {quote(label)} of X holds true and false, and {who} is for categories: {way}, or turn the column "
-                "into text or into 0 and 1."
+                f"column {quote(label)} of X holds true and false, and {who} is for categories: {way}, or turn the "
+                "column into text or into 0 and 1."
             )
 
 

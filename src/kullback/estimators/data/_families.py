@@ -15,7 +15,7 @@ AUTO = {"words": "categorical", "truth": "bernoulli", "number": "gaussian"}
 
 
 class Run(NamedTuple):
-    """Neighboring columns of one family, `length` of them from `start` on; a member has more settings than its class."""
+    """Neighboring columns of one family, `length` of them from `start` on; a `member` has settings of its own."""
 
     family: type[Component]
     start: int
@@ -33,9 +33,9 @@ class Run(NamedTuple):
 
 
 def runs(family: Any, n: int) -> list[Run]:
-    """Return the runs of a table of n columns: one for a family of all, and for a list one for neighbors that are alike.
+    """Return the runs of a table of n columns, of a family for all of them or of a list.
 
-    A family is a name, a class or a member.
+    A family is a name, a class or a member; neighbors in a list that are alike are one run.
     """
     check_family(family, n)
     if not _is_list(family):
@@ -254,7 +254,8 @@ def _entry_of(components: Any, known: dict[str, type[Component]]) -> Any:
     try:
         n = int(np.prod(components.event_shape))
         plain = kind.plain(1, n, components.codes, components.row_total)
-        if jax.tree.structure(plain) == jax.tree.structure(components):
+        structures: list[Any] = [jax.tree.structure(plain), jax.tree.structure(components)]
+        if structures[0] == structures[1]:
             return kind if name is None else name
     except NotImplementedError:
         pass

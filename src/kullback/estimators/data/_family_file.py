@@ -27,7 +27,7 @@ def _entry_to_json(family: Any, of_column: bool) -> Any:
     """Return a name, a class or a member; that of one column may have another name than that of all."""
     if isinstance(family, Component):
         return {"member": _name_of(type(family)), "fields": _fields_of(family)}
-    if isinstance(family, type):
+    if isinstance(family, type) and issubclass(family, Component):
         name = _name_of(family)
         return (of_column and family.column_name()) or name
     return family
@@ -47,8 +47,8 @@ def _name_of(family: type[Component]) -> str:
     name = family.family_name()
     if registered_families().get(name, family) is not family:
         raise ValueError(
-            f"family is a class {family.__name__}, and {name!r} is the name of another family: give it a name of its own "
-            "to save it."
+            f"family is a class {family.__name__}, and {name!r} is the name of another family: give it a name of its "
+            "own to save it."
         )
     return name
 
@@ -82,6 +82,6 @@ def _entry(value: Any) -> Any:
 
 def _unknown(name: Any) -> str:
     return (
-        f"needs the family {quote(name, 60)}, which is not known here: call kullback.families.register_family on its class, "
-        "and load the file again."
+        f"needs the family {quote(name, 60)}, which is not known here: call kullback.families.register_family on its "
+        "class, and load the file again."
     )

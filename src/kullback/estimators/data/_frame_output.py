@@ -1,10 +1,9 @@
-"""Answers that look like X: a table of numbers as the kind of frame that came in, with its names, types and categories."""
+"""Answers that look like X: numbers as the kind of frame that came in, with its names, types and categories."""
 
 import sys
 from typing import Any, NamedTuple
 
 import numpy as np
-
 
 #: The categories of a column by their numbers; None where entries are numbers.
 Known = list[str] | None
@@ -78,7 +77,7 @@ def name_category(known: list[str], code: float) -> str:
 
 
 def _pandas_kind(column: Any, dtype: Any) -> str:
-    if dtype == object or hasattr(dtype, "categories"):  # of objects, or categories true and false
+    if str(dtype) == "object" or hasattr(dtype, "categories"):  # of objects, or categories true and false
         first = next(iter(column.dropna()), None)
         return "truth" if isinstance(first, bool | np.bool_) else "float"
     return {"b": "truth", "i": "whole", "u": "whole"}.get(getattr(dtype, "kind", "f"), "float")
@@ -95,7 +94,7 @@ def _to_pandas(pandas: Any, column: _Column, dtype: Any) -> Any:
         found = [None if each is None else names.get(each, each) for each in entries]
         more = [each for each in dict.fromkeys(found) if each is not None and each not in order]
         return pandas.Series(pandas.Categorical(found, categories=order + more, ordered=dtype.ordered))
-    if isinstance(dtype, np.dtype) and dtype != object and any(each is None for each in entries):
+    if isinstance(dtype, np.dtype) and dtype.kind in "biu" and any(each is None for each in entries):
         dtype = "boolean" if kind == "truth" else "UInt64" if dtype.kind == "u" else "Int64"
     return pandas.Series(entries, dtype=dtype)
 

@@ -118,8 +118,8 @@ def _count_symbols(X: np.ndarray) -> int:
 class CategoricalHMM(HiddenMarkovEstimator):
     """A hidden Markov model whose states emit symbols: hmmlearn's `CategoricalHMM`, and more.
 
-    X has one column of symbols, as text or 0, 1, 2, … Code written for hmmlearn's class runs unchanged when only the import
-    changes. What is new on top of it is listed at `GaussianHMM`.
+    X has one column of symbols, as text or 0, 1, 2, … Code written for hmmlearn's class runs unchanged when only the
+    import changes. What is new on top of it is listed at `GaussianHMM`.
 
     Parameters
     ----------
