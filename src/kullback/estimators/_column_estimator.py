@@ -71,8 +71,9 @@ class ColumnEstimator(BaseEstimator, metaclass=abc.ABCMeta):
         values = np.asarray(table)
         if values.ndim != 2 or isinstance(like, np.ndarray) or len(getattr(like, "shape", ())) != 2:
             return table
+        expected: int = vars(self).get("n_features_in_") or values.shape[1]
         for width in (values.shape[1], like.shape[1]):
-            check_width(type(self).__name__, int(width), self.__dict__.get("n_features_in_", width))
+            check_width(type(self).__name__, width, expected)
         categories: Categories = getattr(self, "categories_", {})
         return restore_frame(values, like, [categories.get(label) for label in self._labels(values.shape[1])])
 
