@@ -1,6 +1,8 @@
 """Frames as X: every type of column means what the same data means that was encoded by hand."""
 
 import copy
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -277,3 +279,12 @@ def test_combining_needs_the_same_categories():
     other = kullback.Mixture(2, family=FAMILIES, n_categories=4, **LIMITS).fit(FRAMES["pandas nullable"][0])
     with pytest.raises(ValueError, match="number the categories of column 'word' differently"):
         kullback.combine([one, other])
+
+
+@pytest.mark.slow
+def test_the_code_of_the_page_about_frames_runs():
+    page = (Path(__file__).parents[2] / "docs" / "frames.md").read_text()
+    found = {}
+    exec("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), found)
+    assert found["mixture"].family_ == ["gaussian", "categorical", "bernoulli"]
+    assert found["mixture"].categories_ == {"status": ["run", "idle"]}

@@ -50,8 +50,9 @@ class Estimator(TableEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            NaN entries are missing. Arrays, memory maps, pandas and polars frames. Of Dask arrays and frames
-            statistics travel, and up to 65,536 rows for the start; the rest stays where it is.
+            NaN entries are missing. Arrays, memory maps, frames of pandas and polars, tables of pyarrow. Text in
+            columns of categories becomes their numbers (`categories_`), true and false are 1 and 0. Of Dask arrays
+            and frames statistics travel, and up to 65,536 rows for the start; the rest stays where it is.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,) or None
