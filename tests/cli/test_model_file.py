@@ -28,8 +28,9 @@ def rewrite(path, change):
 
 def as_version_0_1(header):
     """Put what the command remembers where it was in version 0.1."""
-    section = header.pop("command")
-    header["attributes"]["source_"] = section["source"]
+    section, attributes = header.pop("command"), header["attributes"]
+    names, codes = attributes.pop("feature_names_in_")["strings"], attributes.pop("categories_", {"entries": {}})
+    attributes["source_"] = {"names": names, "codes": codes["entries"], **section["source"]}
     if "checkpoint" in section:
         progress = section["checkpoint"]["progress"]
         place = {"turn" if name == "epoch" else name: value for name, value in progress.items()}

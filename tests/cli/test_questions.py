@@ -35,7 +35,7 @@ def fitted(run):
         write_csv("data.csv", X)
         fit = ["fit", name, "data.csv", *size_of(name), "--random-state", 0, "--batch-rows", BATCH]
         run(*fit, "--save", "m.safetensors")
-        return kullback.load("m.safetensors"), X
+        return read_model("m.safetensors").estimator, X
 
     return fitted
 

@@ -62,8 +62,10 @@ def test_a_terminal_gets_no_escapes_and_a_file_the_true_names(run, refused, mode
     assert is_harmless(shown.getvalue())
 
 
-def test_long_lists_are_cut_but_not_in_json(run, model):
+def test_long_lists_are_cut_but_not_in_json(run):
     words = [f"word {place}" for place in range(9000)]
+    codes = np.random.default_rng(0).integers(0, 2, (20, 2))
+    model = kullback.CategoricalMixture(1, n_categories=[9000, 2], random_state=0).fit(codes)
     model.lower_bounds_ = [0.5] * 3000
     write_model(model, "m.safetensors", {"names": ["status", "b"], "codes": {"status": words}})
     told = run("inspect", "m.safetensors").stdout

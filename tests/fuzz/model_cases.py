@@ -70,11 +70,13 @@ def _tensor(origin: str, name: str, array: np.ndarray) -> Case:
 MODEL_CASES: dict[str, Case] = {
     "source is a number": _header(DIAGONAL, "inspect", "command.source", _told(5)),
     "source is a list": _header(DIAGONAL, "score", "command.source", _told([1])),
-    "names are numbers": _header(DIAGONAL, "inspect", "command.source.names", _told([1, 2, 3])),
-    "words are no list": _header(WORDS, "inspect", "command.source.codes.w", _told(7)),
+    "names are numbers": _header(DIAGONAL, "inspect", "attributes.feature_names_in_.strings", _told([1, 2, 3])),
+    "words are no list": _header(WORDS, "inspect", "attributes.categories_.entries.w", _told(7)),
     "a bound that is a word": _header(DIAGONAL, "inspect", "attributes.lower_bound_", _told("x")),
     "nobody counted the points": _header(DIAGONAL, "learn", "attributes.n_points_seen_", _left_out, ""),
-    "names that write to the terminal": _header(DIAGONAL, "inspect", "command.source.names.0", _told("\x1b]0;p\a"), ""),
+    "names that write to the terminal": _header(
+        DIAGONAL, "inspect", "attributes.feature_names_in_.strings.0", _told("\x1b]0;p\a"), ""
+    ),
     "a parameter that is very long": _header(DIAGONAL, "ask", "parameters.covariance_type", _told("x" * 100_000)),
     "a noise of 100,000 numbers": _tensor("model probabilistic-pca", "attributes.noise_variance_", np.ones(100_000)),
     "fewer than not categories": _tensor(

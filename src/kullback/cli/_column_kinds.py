@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kullback.cli._registry import command_name
+from kullback.estimators import auto_family
 
-#: The family of a column in `--family auto`, by what the column holds.
-_AUTO = {"words": "categorical", "truth": "bernoulli", "number": "gaussian"}
 #: Columns that a sentence names.
 _SOME = 10
 
@@ -18,8 +17,7 @@ def choose_families(estimator: Any, values: dict[str, str], inputs: dict[str, st
     """
     choice = estimator.get_params(deep=False).get("family")
     if choice == "auto":
-        families = [_AUTO[kind] for kind in values.values()]
-        estimator.set_params(family=families[0] if len(set(families)) == 1 else families)
+        estimator.set_params(family=auto_family(list(values.values())))
     elif isinstance(choice, Sequence) and not isinstance(choice, str) and len(choice) != len(values):
         raise ValueError(
             f"--family has {len(choice)} names, and the columns are {_quote_labels(list(values))}: each needs one."
@@ -29,6 +27,10 @@ def choose_families(estimator: Any, values: dict[str, str], inputs: dict[str, st
     words = [label for label, kind in values.items() if kind == "words" and names[label] != "categorical"]
     if words:
         _refuse(estimator, words, [label for label in values if label not in words], names[words[0]], choice)
+    truths = [label for label, kind in values.items() if kind == "truth" and names[label] == "categorical"]
+    if truths:
+        way = "use bernoulli or auto there" if choice is not None else "use mixture or hmm with --family auto"
+        raise ValueError(f"{_hold(truths)} true and false, and categories are words or numbers: {way}.")
     strange = [label for label, kind in inputs.items() if kind == "words"]
     if strange:
         raise ValueError(f"{_hold(strange)} words, and inputs are numbers: leave them out of --input-columns.")

@@ -1,7 +1,10 @@
 """Model files of the command. A section of their own says what columns there were, and how far a fit has come."""
 
+import copy
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from kullback import estimators
 from kullback.storage import is_count
@@ -19,14 +22,29 @@ class ModelFile(NamedTuple):
 
 
 def write_model(estimator: Any, path: Path, columns: Columns | None, checkpoint: dict[str, Any] | None = None) -> None:
-    """Write a fitted estimator with what the command knows besides."""
+    """Write a fitted estimator with what the command knows besides.
+
+    The names of columns and their categories belong to the estimator, so that Python can feed it frames too.
+    """
+    named = copy.copy(estimator)
+    if columns is not None:
+        if columns.get("names") is not None:
+            named.feature_names_in_ = np.array(columns["names"], dtype=object)
+        vars(named).pop("categories_", None)
+        if columns.get("codes"):
+            named.categories_ = columns["codes"]
+        columns = {name: value for name, value in columns.items() if name in ("sequence", "inputs")}
     section = {"source": columns, "checkpoint": checkpoint}
-    estimators.save(estimator, path, {name: value for name, value in section.items() if value is not None})
+    estimators.save(named, path, {name: value for name, value in section.items() if value is not None})
 
 
 def read_model(path: Path) -> ModelFile:
-    """Read what this command or the library has saved."""
+    """Read what this command or the library has saved.
+
+    Tables here are arrays, whose columns have no names: those of the estimator, and its categories, are in `columns`.
+    """
     estimator, section = estimators.load_with_command(path)
+    names, codes = (vars(estimator).pop(name, None) for name in ("feature_names_in_", "categories_"))
     try:
         if not isinstance(section, dict):
             raise ValueError("what it says of the command is no object")
@@ -34,6 +52,8 @@ def read_model(path: Path) -> ModelFile:
         if not _are_columns(columns):
             raise ValueError("source must be names and words of columns")
         _check_columns(columns, vars(estimator).get("n_features_in_"))
+        codes = {} if codes is None and "source" in section else codes
+        columns = {**columns, "names": None if names is None else names.tolist(), "codes": codes}
         if checkpoint is not None:
             checkpoint = _current(checkpoint)
     except ValueError as error:

@@ -9,7 +9,7 @@ import numpy as np
 from kullback.cli._column_roles import Chunk, Roles, concatenate
 from kullback.cli._input import open_data
 from kullback.cli._model_file import read_model
-from kullback.estimators import REGISTRY, Capabilities
+from kullback.estimators import REGISTRY, Capabilities, name_category
 
 
 class SavedModel(NamedTuple):
@@ -28,13 +28,8 @@ class SavedModel(NamedTuple):
     def load(cls, path: Path) -> "SavedModel":
         """Read a model that this command or the library has saved."""
         estimator, columns, checkpoint = read_model(path)
-        names = columns.get("names")
-        frame_names = vars(estimator).get("feature_names_in_")
-        if frame_names is not None:  # of a fit to a frame; tables here are arrays, whose columns have no names
-            del estimator.feature_names_in_
-            names = names or [str(name) for name in frame_names]
         roles = Roles(columns.get("sequence"), tuple(columns.get("inputs") or ()))
-        return cls(estimator, names, columns.get("codes") or {}, roles, checkpoint)
+        return cls(estimator, columns["names"], columns["codes"] or {}, roles, checkpoint)
 
     @property
     def kind(self) -> str:
@@ -95,4 +90,4 @@ class SavedModel(NamedTuple):
         words = self.codes.get(label)
         if words is None:
             return column
-        return [None if np.isnan(code) else words[int(code)] for code in column]
+        return [None if np.isnan(code) else name_category(words, code) for code in column]

@@ -81,8 +81,9 @@ def combine(
     result.set_model(nearest)
     for name, value in result._shape_of(nearest).items():
         setattr(result, name, value)
-    if hasattr(fitted[0], "feature_names_in_"):
-        result.feature_names_in_ = fitted[0].feature_names_in_
+    for name in ("feature_names_in_", "categories_", "family_"):
+        if hasattr(fitted[0], name):
+            setattr(result, name, getattr(fitted[0], name))
     FitRecord.combine(records).write(result)
     return result
 
@@ -193,6 +194,13 @@ def _check_alike(fitted: list[Any], n_components: int | None) -> None:
                 f"fitted[{place}] has {other.n_features_in_} features, fitted[0] has {columns}: only models of the "
                 "same columns can be combined."
             )
+        mine, theirs = (getattr(one, "categories_", {}) for one in (first, other))
+        for label in {**mine, **theirs}:
+            if mine.get(label) != theirs.get(label):
+                raise ValueError(
+                    f"fitted[{place}] and fitted[0] number the categories of column {label!r} differently: fit them "
+                    "with a column type that lists all categories, the same everywhere."
+                )
         kind = getattr(other, "covariance_type", None)
         if kind != getattr(first, "covariance_type", None):
             raise ValueError(

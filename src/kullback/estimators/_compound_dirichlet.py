@@ -10,7 +10,7 @@ from kullback import models
 from kullback.estimators._estimator import Estimator
 from kullback.estimators._model_estimator import check_kind
 from kullback.estimators.constraints import Interval
-from kullback.estimators.data._columns import check_entries
+from kullback.estimators.data._columns import check_table
 from kullback.estimators.data._fit_data import RowData
 
 
@@ -101,7 +101,7 @@ class CompoundDirichlet(Estimator):
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         if X.shape[1] < 2:
             raise ValueError(f"X has {X.shape[1]} feature(s): a minimum of 2 is required, the counts of a row.")
-        check_entries(X, "compound_dirichlet")
+        check_table(X, self._families)
         return X
 
     def __sklearn_tags__(self) -> Any:

@@ -1,6 +1,7 @@
 """Estimators of tables of independent rows that learn by EM: in batch, online or from a stream."""
 
 import abc
+import functools
 import math
 import warnings
 from typing import Any, Self
@@ -16,6 +17,7 @@ from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators._online import online_step
 from kullback.estimators._table_estimator import TableEstimator
+from kullback.estimators.data._collections import label_rows
 from kullback.estimators.data._fit_data import RowData, provider_of
 from kullback.estimators.data._rows import Rows
 from kullback.estimators.mixtures._spares import NO_SPARES, Spares
@@ -49,8 +51,9 @@ class Estimator(TableEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            NaN entries are missing. Arrays, memory maps, pandas and polars frames. Of Dask arrays and frames
-            statistics travel, and up to 65,536 rows for the start; the rest stays where it is.
+            NaN entries are missing. Arrays, memory maps, frames of pandas and polars, tables of pyarrow. Text in
+            columns of categories becomes their numbers (`categories_`), true and false are 1 and 0. Of Dask arrays
+            and frames statistics travel, and up to 65,536 rows for the start; the rest stays where it is.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,) or None
@@ -112,11 +115,12 @@ class Estimator(TableEstimator):
         provider = provider_of(X)
         if provider is None:
             return self._rows(X, sample_weight, first, least=2)
-        return provider.rows(X, sample_weight, self._learning(self._learn_columns), first)
+        X, columns = self._encode_collection(X, first)
+        return provider.rows(X, sample_weight, self._learning(functools.partial(self._learn_columns, columns)), first)
 
-    def _learn_columns(self, X: Any, sample_weight: Any, highest: np.ndarray) -> Rows:
+    def _learn_columns(self, columns: Any, X: Any, sample_weight: Any, highest: np.ndarray) -> Rows:
         """Learn the columns from rows of a collection, of which others may have higher entries."""
-        rows = self._rows(X, sample_weight, first=True, least=2)
+        rows = self._rows(label_rows(X, columns), sample_weight, first=True, least=2)
         self._note_highest(highest)
         return rows
 

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from kullback.estimators._file_check import check_attribute, check_attributes, check_parameters, check_size
 from kullback.estimators._registry import REGISTRY, estimator_class
+from kullback.estimators.data._family_file import UnknownFamilyError, family_from_json, family_to_json
 from kullback.runtime import read_tree, tensor_names, tensors_of
 from kullback.storage import atomic_write, check_writable, has_format, pack_tensors, sentence
 
@@ -29,9 +30,10 @@ def save(estimator: Any, path: str | Path, command: dict[str, Any] | None = None
     check_writable(path)
     arrays: dict[str, np.ndarray] = {}
     header: dict[str, Any] = {"kind": type(estimator).__name__, "version": kullback.__version__}
-    header["parameters"] = {
-        name: _put(f"parameters.{name}", value, arrays) for name, value in estimator.get_params(deep=False).items()
-    }
+    parameters = estimator.get_params(deep=False)
+    if "family" in parameters:
+        parameters["family"] = family_to_json(parameters["family"])
+    header["parameters"] = {name: _put(f"parameters.{name}", value, arrays) for name, value in parameters.items()}
     header["attributes"] = {
         name: _put(f"attributes.{name}", value, arrays)
         for name, value in vars(estimator).items()
@@ -85,6 +87,7 @@ def load_with_command(path: str | Path, kind: type | None = None) -> tuple[Any, 
     if not all(isinstance(header.get(group), dict) for group in ("parameters", "attributes")):
         raise ValueError(f"{path} is damaged: its header has no parameters or no attributes.")
     command = _command_section(header)
+    early = _add_columns_of_command(header, command)
     named = {
         f"{group}.{name}"
         for group in ("parameters", "attributes")
@@ -98,19 +101,26 @@ def load_with_command(path: str | Path, kind: type | None = None) -> tuple[Any, 
         if np.issubdtype(array.dtype, np.floating) and not (may_lack or np.isfinite(array).all()):
             raise ValueError(f"{path} is damaged: {name} has entries that are not finite.")
     try:
-        estimator = kind(**_get("parameters", header["parameters"], arrays))
+        parameters = _get("parameters", header["parameters"], arrays)
+        if "family" in parameters:
+            parameters["family"] = family_from_json(parameters["family"], "feature_names_in_" in header["attributes"])
+        estimator = kind(**parameters)
         check_parameters(estimator)
         for name, value in _get("attributes", header["attributes"], arrays).items():
             if not name.endswith("_") or name in estimator._derived:
                 raise ValueError(f"{name} is not the name of an attribute_.")
             check_attribute(name, value)
             setattr(estimator, name, value)
+        if early and estimator._category_room is None:  # text that was taken for numbers, as early versions did
+            estimator.__dict__.pop("categories_", None)
         if estimator._trees:
             _read_trees(estimator, path)
         else:
             check_size(estimator, sum(array.size for name, array in arrays.items() if name not in _OF_DATA))
         with np.errstate(all="ignore"):  # what is too large is refused, and needs no warning besides
             check_attributes(estimator)
+    except UnknownFamilyError as error:
+        raise ValueError(f"{path} {error}") from None
     except NotFittedError:
         raise ValueError(f"{path} is damaged: it lacks parameters of the model.") from None
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, MemoryError) as error:
@@ -123,6 +133,33 @@ def _command_section(header: dict[str, Any]) -> dict[str, Any]:
     early = {"source": "source_", "checkpoint": "checkpoint_"}
     section = {name: header["attributes"].pop(old) for name, old in early.items() if old in header["attributes"]}
     return header.get("command", section)
+
+
+def _add_columns_of_command(header: dict[str, Any], command: Any) -> bool:
+    """Take names and categories of columns from where the command had them in version 0.1; say if there were some.
+
+    What is wrong there is left alone: the command says what.
+    """
+    source, attributes = command.get("source") if isinstance(command, dict) else None, header["attributes"]
+    if not isinstance(source, dict) or {"feature_names_in_", "categories_"} & set(attributes):
+        return False
+    names, codes, width = source.get("names"), source.get("codes"), attributes.get("n_features_in_")
+    if names is not None and (not _are_texts(names) or len(names) != width):
+        return False
+    if names is not None:
+        attributes["feature_names_in_"] = {"strings": names}
+    if not isinstance(codes, dict) or not all(map(_are_texts, codes.values())) or not isinstance(width, int):
+        return False
+    places = {str(place) for place in range(min(width, len(codes) and 1 << 20))}
+    known = {label: found for label, found in codes.items() if label in (places if names is None else names)}
+    if known:
+        attributes["categories_"] = {"entries": known}
+    return bool(known)
+
+
+def _are_texts(value: Any) -> bool:
+    """Whether these are texts, each of them once."""
+    return isinstance(value, list) and all(isinstance(each, str) for each in value) and len(set(value)) == len(value)
 
 
 def _read_trees(estimator: Any, path: Path) -> None:
@@ -154,6 +191,8 @@ def _put(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {"strings": [str(entry) for entry in value]}
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, dict):  # its keys may be any text, such as "tensor"
+        return {"entries": value}
     if isinstance(value, (list, tuple)):  # of rows, which may be arrays
         value = [entry.tolist() if isinstance(entry, (np.ndarray, np.generic)) else entry for entry in value]
     try:
@@ -177,5 +216,7 @@ def _get(group: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> d
             if not isinstance(value["strings"], list) or not all(isinstance(word, str) for word in value["strings"]):
                 raise ValueError(f"{name} is no list of words.")
             value = np.array(value["strings"], dtype=object)
+        elif isinstance(value, dict) and isinstance(value.get("entries"), dict):
+            value = value["entries"]
         found[name] = value
     return found

@@ -10,6 +10,7 @@ from kullback.core import MOST_CATEGORIES
 from kullback.estimators._check_fit import check_magnitude
 from kullback.estimators._learning_curve import check_curve
 from kullback.estimators.data._columns import Shape
+from kullback.models import HiddenMarkovModel, Mixture
 
 
 class Rule(NamedTuple):
@@ -39,6 +40,10 @@ def _is_words(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
+def _is_categories(value: Any) -> bool:
+    return _is_words(value) and all(value) and len(set(value)) == len(value)
+
+
 _WHOLE = Rule(_is_whole, "a whole number, 0 or more")
 _AMOUNT = Rule(_is_amount, "a finite number, 0 or more")
 #: Attributes_ that are no parameters of the model.
@@ -64,6 +69,10 @@ _RULES: dict[str, Rule] = {
     "family_": Rule(
         lambda value: isinstance(value, str) or _is_words(value), "the name of a family, or a list of them"
     ),
+    "categories_": Rule(
+        lambda value: isinstance(value, dict) and all(map(_is_categories, value.values())),
+        "lists of categories by the names of columns, each of them once",
+    ),
     **{
         name: Rule(lambda value: _is_numbers(value) and value.dtype == np.float64, "an array of 64-bit numbers")
         for name in ("waiting_", "waiting_inputs_", "totals_", "filtered_", "filtered_mean_", "filtered_covariance_")
@@ -75,6 +84,8 @@ def check_parameters(estimator: Any) -> None:
     """Raise unless the parameters are what the constructor takes, and lists are of numbers or of words."""
     estimator._validate_params()
     for name, value in estimator.get_params(deep=False).items():
+        if name == "family":
+            continue  # it was looked at when it was read
         if isinstance(value, dict):
             raise ValueError(f"{name} is a dictionary.")
         if isinstance(value, int) and abs(value) >= 2**63:
@@ -134,11 +145,12 @@ def check_attributes(estimator: Any) -> None:
     columns = shape["n_features_in_"]
     if getattr(estimator, "n_features_in_", columns) != columns:
         raise ValueError(f"n_features_in_ is {estimator.n_features_in_!r}, and the model has {columns} columns.")
-    for name, found in type(estimator)._parameters_of(model).items():
-        if name == "n_components" and getattr(estimator, name) not in (None, found):
-            raise ValueError(f"n_components is {getattr(estimator, name)}, and the model has {found} components.")
+    found = _count_components(estimator, model)
+    if found is not None and estimator.n_components not in (None, found):
+        raise ValueError(f"n_components is {estimator.n_components}, and the model has {found} components.")
     _check_categories(estimator, shape)
     _check_names(estimator, columns)
+    _check_known(estimator, columns)
     _check_waiting(estimator, columns)
     seen = [hasattr(estimator, name) for name in ("n_points_seen_", "n_batches_seen_")]
     if any(seen) != all(seen):
@@ -147,6 +159,15 @@ def check_attributes(estimator: Any) -> None:
         raise ValueError("n_features_in_ is missing, and the model has learned from data.")
     if hasattr(estimator, "learning_curve_"):
         check_curve(estimator.learning_curve_, getattr(estimator, "n_points_seen_", 0))
+
+
+def _count_components(estimator: Any, model: Any) -> int | None:
+    """Return how many components, states or factors a model has, where that is a parameter."""
+    if isinstance(model, Mixture):
+        return len(model.weights)
+    if isinstance(model, HiddenMarkovModel):
+        return len(model.initial)
+    return type(estimator)._parameters_of(model).get("n_components")
 
 
 def _check_categories(estimator: Any, shape: dict[str, Any]) -> None:
@@ -167,6 +188,16 @@ def _check_names(estimator: Any, columns: int) -> None:
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None and len(names) != columns:
         raise ValueError(f"feature_names_in_ has {len(names)} names for {columns} columns.")
+
+
+def _check_known(estimator: Any, columns: int) -> None:
+    """Raise unless categories that are known by name are of the columns, and no more than there is room for."""
+    labels, room = estimator._labels(columns), estimator._category_room
+    for label, known in getattr(estimator, "categories_", {}).items():
+        if label not in labels:
+            raise ValueError(f"categories_ has the column {label[:60]!r}, which is not one of the columns.")
+        if room is None or len(known) > np.ravel(room)[labels.index(label)]:
+            raise ValueError(f"categories_ has {len(known)} categories of {label[:60]!r}: the model has fewer.")
 
 
 def _check_waiting(estimator: Any, columns: int) -> None:

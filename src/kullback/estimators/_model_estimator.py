@@ -9,11 +9,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kullback.core import Extent
 from kullback.estimators._check_fit import Collapse, check_finite_fit, is_clearly_sound
+from kullback.estimators._column_estimator import ColumnEstimator
 from kullback.estimators._file import load_with_command, save
 from kullback.estimators._fit_callback import FitCallback, NoCallback
 from kullback.estimators._fit_record import FitRecord
@@ -70,7 +70,7 @@ def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
     return safely
 
 
-class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
+class ModelEstimator(ColumnEstimator):
     """An estimator whose attributes_ hold a model. It knows nothing of what its data looks like.
 
     Attributes_ are NumPy arrays and the only state: the model is built from them for every computation, so they can be
@@ -79,8 +79,6 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
 
     #: Attributes_ that are worked out of the others when they are asked for.
     _derived: ClassVar[tuple[str, ...]] = ()
-    #: What the entries of columns mean: the name of a family for all of them, or one for each.
-    _families: Any = "diagonal_gaussian"
     _callback: FitCallback = NoCallback()
     #: Attributes_ that are trees of arrays, such as networks.
     _trees: ClassVar[tuple[str, ...]] = ()
@@ -178,11 +176,6 @@ class ModelEstimator(BaseEstimator, metaclass=abc.ABCMeta):
     def has_started(self) -> bool:
         """Whether there is a model yet: the first rows of a stream may be too few to start from."""
         return FitRecord.of(self).n_batches_seen is not None
-
-    @property
-    def column_families(self) -> Any:
-        """What the entries of columns mean: the name of a family for all of them, or one for each."""
-        return self._families
 
     def _fit_once(
         self,

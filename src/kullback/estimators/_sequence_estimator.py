@@ -9,8 +9,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import jax
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from kullback.core import Batch, Extent
 from kullback.estimators._anomalies import Anomalies, RowQuestions, row_surprises
@@ -20,8 +20,10 @@ from kullback.estimators._imputation import ImputeMethod, check_method, fill_tab
 from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_nothing
 from kullback.estimators._progress import Progress
 from kullback.estimators._stream import check_stream
+from kullback.estimators.data._collections import label_rows
+from kullback.estimators.data._encoding import as_column
 from kullback.estimators.data._fit_data import SequenceData, provider_of
-from kullback.estimators.data._preparation import TABLES, check_width, prepare_sequences
+from kullback.estimators.data._preparation import check_width, prepare_sequences
 from kullback.estimators.data._sequences import Sequences
 from kullback.learning import AT_ONCE, EM, OnlineEM, Rule, adaptive_jit, step
 from kullback.runtime import as_numpy, computing, in_float64
@@ -52,6 +54,8 @@ class SequenceEstimator(ModelEstimator, RowQuestions):
     rows before them, and wait to be counted until the next piece has come. A step takes 50 rows or more: of shorter
     pieces all rows wait until there are as many besides these.
     """
+
+    _has_time = True
 
     # --- what a subclass says ---------------------------------------------------------------------------
 
@@ -272,7 +276,7 @@ class SequenceEstimator(ModelEstimator, RowQuestions):
         method: ImputeMethod = "draw",
         n: int | None = None,
         random_state: Any = None,
-    ) -> np.ndarray:
+    ) -> Any:
         """Fill in the missing entries of X, those that are NaN, given all the rest. What is there stays as it is.
 
         "draw" draws all that is missing of a sequence together: imputations that vary as the data does. "mean" is the
@@ -300,13 +304,14 @@ class SequenceEstimator(ModelEstimator, RowQuestions):
         Returns
         -------
         array of shape (n_rows, n_columns), or (n, n_rows, n_columns) where n is given
+            Of a frame it is a frame like it, or a list of n frames.
 
         """
         count = check_method(method, n)
         data, model = self._question(X, lengths, inputs)
         random = check_random_state(self.random_state if random_state is None else random_state)
         batches = ((slice(0, len(data)), data.batch()) for _ in range(1))
-        return fill_table(np.asarray(data.X, dtype=np.float64), batches, model, method, count, random)
+        return self._restore(fill_table(np.asarray(data.X, dtype=np.float64), batches, model, method, count, random), X)
 
     def predict_outlier(
         self, X: Any, lengths: Any = None, inputs: Any = None, contamination: float = 0.01
@@ -355,7 +360,7 @@ class SequenceEstimator(ModelEstimator, RowQuestions):
         check_is_fitted(self)
         if inputs is not None and not self._takes_inputs:
             raise ValueError(f"inputs are given, and {type(self).__name__} takes none: leave them out.")
-        data = self._sequences(X, lengths, None, False, inputs)
+        data = self._sequences(X, lengths, None, False, inputs, learns=False)
         if len(data) == 0:
             raise ValueError("X has no rows: there is nothing to answer for.")
         model = self.to_model()
@@ -387,19 +392,18 @@ class SequenceEstimator(ModelEstimator, RowQuestions):
         provider = provider_of(X)
         if provider is None:
             return self._sequences(X, lengths, sample_weight, True, inputs)
-        return provider.sequences(X, lengths, sample_weight, inputs, self._learning(self._learn_columns))
+        X, columns = self._encode_collection(X, True)
+        context = self._learning(functools.partial(self._learn_columns, columns))
+        return provider.sequences(X, lengths, sample_weight, inputs, context)
 
-    def _learn_columns(self, X: Any, sample_weight: Any, highest: Any) -> Sequences:
+    def _learn_columns(self, columns: Any, X: Any, sample_weight: Any, highest: Any) -> Sequences:
         """Learn the columns from rows of a collection, among which are those with the highest entries."""
-        return self._sequences(X, None, None, True)
+        return self._sequences(label_rows(X, columns), None, None, True)
 
-    def _sequences(self, X: Any, lengths: Any, sample_weight: Any, first: bool, inputs: Any = None) -> Sequences:
-        if getattr(X, "ndim", 2) == 1 or (isinstance(X, (list, tuple)) and len(X) and np.ndim(X[0]) == 0):
-            X = np.asarray(X).reshape(-1, 1)  # a series of single numbers
-        if first or hasattr(self, "n_features_in_"):
-            table = validate_data(self, X, reset=first, **TABLES, ensure_min_samples=0)
-        else:  # attributes_ that were set by hand come without the number of columns
-            table = check_array(X, estimator=self, **TABLES, ensure_min_samples=0)
+    def _sequences(
+        self, X: Any, lengths: Any, sample_weight: Any, first: bool, inputs: Any = None, learns: bool = True
+    ) -> Sequences:
+        table = self._read_table(as_column(X), first, learns, 0)
         check = functools.partial(self._check_values, first=first)
         data = prepare_sequences(table, lengths, sample_weight, inputs, check, self._point_variance)
         if first:

@@ -41,11 +41,25 @@ def _concatenate(batches: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     tables = [X for X, _ in batches]
     weighted = any(weight is not None for _, weight in batches)
     weights = [np.ones(len(X)) if weight is None else np.asarray(weight) for X, weight in batches]
-    names = [None if isinstance(X, np.ndarray) else getattr(X, "columns", None) for X in tables]
+    names = [_names_of(X) for X in tables]
     if names[0] is not None:  # a frame keeps the names of its columns
-        if any(name is None or list(name) != list(names[0]) for name in names):
+        if any(name != names[0] for name in names):
             raise ValueError("batches holds tables with different columns: the first ones cannot be put together.")
-        table = sys.modules[type(tables[0]).__module__.partition(".")[0]].concat(tables)
+        library = type(tables[0]).__module__.partition(".")[0]
+        table = getattr(sys.modules[library], "concat_tables" if library == "pyarrow" else "concat")(tables)
     else:
-        table = np.concatenate([np.asarray(X) for X in tables])
+        table = np.concatenate([_as_array(X) for X in tables])
     return table, np.concatenate(weights) if weighted else None
+
+
+def _names_of(X: Any) -> list[Any] | None:
+    """Return the names of the columns of a frame; None of other tables."""
+    if isinstance(X, np.ndarray) or not hasattr(X, "columns"):
+        return None
+    return list(getattr(X, "column_names", X.columns))
+
+
+def _as_array(X: Any) -> np.ndarray:
+    """Return a table as an array; numbers beside text in a list stay numbers."""
+    table = np.asarray(X)
+    return np.array(X, dtype=object) if table.dtype.kind == "U" and not isinstance(X, np.ndarray) else table

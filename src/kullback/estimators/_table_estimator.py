@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kullback.core import Batch
 from kullback.estimators._anomalies import Anomalies, RowQuestions
@@ -19,7 +19,7 @@ from kullback.estimators._imputation import ImputeMethod, check_method, fill_tab
 from kullback.estimators._model_estimator import ModelEstimator
 from kullback.estimators._progress import Progress
 from kullback.estimators._stream import check_stream, join_first_batches
-from kullback.estimators.data._preparation import TABLES, check_width, prepare_rows
+from kullback.estimators.data._preparation import check_width, prepare_rows
 from kullback.estimators.data._rows import Rows
 from kullback.estimators.mixtures._spares import Spares
 from kullback.runtime import computing, filter_jit, in_precision
@@ -90,9 +90,7 @@ class TableEstimator(DensityMixin, ModelEstimator, RowQuestions):
         """Draw points from the fitted model."""
         return self._draw(n_samples, _sample)
 
-    def impute(
-        self, X: Any, method: ImputeMethod = "draw", n: int | None = None, random_state: Any = None
-    ) -> np.ndarray:
+    def impute(self, X: Any, method: ImputeMethod = "draw", n: int | None = None, random_state: Any = None) -> Any:
         """Fill in the missing entries of X, those that are NaN, given the rest. What is there stays as it is.
 
         "draw" draws what is missing of a row together: imputations that vary as the data does. "mean" is the
@@ -115,13 +113,14 @@ class TableEstimator(DensityMixin, ModelEstimator, RowQuestions):
         Returns
         -------
         array of shape (n_rows, n_columns), or (n, n_rows, n_columns) where n is given
+            Of a frame it is a frame like it, or a list of n frames.
 
         """
         count = check_method(method, n)
         rows, model = self._question(X)
         random = check_random_state(self.random_state if random_state is None else random_state)
         model, batches = Spares(rows.X).added(model), rows.batches_with_places()
-        return fill_table(rows.X, batches, model, method, count, random, self._bits)
+        return self._restore(fill_table(rows.X, batches, model, method, count, random, self._bits), X)
 
     def predict_outlier(self, X: Any, contamination: float = 0.01) -> np.ndarray:
         """Return which rows are less likely than all but this share of the model's own rows, as bools.
@@ -148,10 +147,10 @@ class TableEstimator(DensityMixin, ModelEstimator, RowQuestions):
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _rows(self, X: Any, sample_weight: Any, first: bool, least: int) -> Rows:
+    def _rows(self, X: Any, sample_weight: Any, first: bool, least: int, learns: bool = True) -> Rows:
         table = X
         if first or not self._plainly_good(X):
-            table = validate_data(self, X, reset=first, **TABLES, ensure_min_samples=least)
+            table = self._read_table(X, first, learns, least)
         rows = prepare_rows(
             table, sample_weight, functools.partial(self._check_values, first=first), self._point_variance
         )
@@ -183,7 +182,7 @@ class TableEstimator(DensityMixin, ModelEstimator, RowQuestions):
         """Return rows to answer for, and the model that answers."""
         check_is_fitted(self)
         with computing(self._bits):
-            rows, model = self._rows(X, sample_weight, False, least), self.to_model()
+            rows, model = self._rows(X, sample_weight, False, least, learns=False), self.to_model()
         # attributes_ that were set by hand come without the number of columns
         check_width(type(self).__name__, rows.X.shape[1], self._shape_of(model)["n_features_in_"])
         return rows, model

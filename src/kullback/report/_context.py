@@ -28,16 +28,17 @@ class ReportContext:
         self.kind = type(estimator).__name__
         self.model = self.estimator.to_model()
         self.view = view_model(self.model, estimator)
-        self.X, own = _table(data)
-        known = getattr(estimator, "feature_names_in_", None)
+        own, known = _names_of(data), getattr(estimator, "feature_names_in_", None)
+        if own is not None and len(own) == self.view.columns and known is not None and own != list(map(str, known)):
+            raise ValueError(f"data has the columns {own}: the model was fitted to {[str(name) for name in known]}.")
+        self.X = _table(data, estimator)
         if self.X is not None and self.X.shape[1] != self.view.columns:
             raise ValueError(f"data has {self.X.shape[1]} columns: the model has {self.view.columns}.")
-        if own is not None and known is not None and own != [str(name) for name in known]:
-            raise ValueError(f"data has the columns {own}: the model was fitted to {[str(name) for name in known]}.")
         names = own if own is not None else known
         count = self.view.columns
         self.names = [f"column {place}" for place in range(count)] if names is None else [clean(n) for n in names]
-        self.categories = _words_of(words or {}, count, known if names is None else names)
+        words = getattr(estimator, "categories_", {}) if words is None else words
+        self.categories = _words_of(words, count, known if names is None else names)
         self.lengths = self._check_lengths(lengths)
         self.inputs = self.check_inputs("inputs", inputs, 0 if self.X is None else len(self.X))
 
@@ -159,13 +160,18 @@ def _bare(estimator: Any) -> Any:
     return bare
 
 
-def _table(data: Any) -> tuple[np.ndarray | None, list[str] | None]:
-    """Return data as numbers in rows and columns, and the names of its columns if it has some."""
-    if data is None:
-        return None, None
+def _names_of(data: Any) -> list[str] | None:
     named = not isinstance(data, np.ndarray) and hasattr(data, "columns")
-    table = np.asarray(data, dtype=np.float64)
+    return [str(name) for name in data.columns] if named else None
+
+
+def _table(data: Any, estimator: Any) -> np.ndarray | None:
+    """Return data as numbers in rows and columns."""
+    if data is None:
+        return None
+    of_frame = hasattr(data, "columns") and {"feature_names_in_", "categories_"} & vars(estimator).keys()
+    table = np.asarray(estimator.to_array(data) if of_frame else data, dtype=np.float64)
     table = table.reshape(-1, 1) if table.ndim == 1 else table
     if table.ndim != 2 or len(table) == 0:
         raise ValueError(f"data has shape {np.shape(data)}: a report needs a table with rows.")
-    return table, [str(name) for name in data.columns] if named else None
+    return table

@@ -50,7 +50,7 @@ def write_report(
     future_inputs : array-like of shape (n_steps, n_inputs) or None
         The inputs after the last row. A system with inputs has a forecast with them only, as far as they reach.
     words : dict of lists of str, by column, or None
-        What the categories 0, 1, … of columns stand for: `codes` of the source that the data comes from.
+        What the categories 0, 1, … of columns stand for; None takes them from the estimator (`categories_`).
     title : str or None
         The heading of the page; None is the kind of the model.
     before : list of estimators or None

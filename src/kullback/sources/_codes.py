@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kullback.sources._entries import word
+from kullback.sources._entries import describe_times, word
 
 #: Words of a column: as many as a model may have categories. `kullback.core` says it too, but it needs JAX.
 MOST = 10_000
@@ -32,12 +32,18 @@ class Codes:
         return {label: (len(known), self._entries[label]) for label, known in self.words.items()}
 
     def refuse_names(self) -> None:
-        """Refuse columns in which nearly every row has a word of its own: to be asked when all rows have come.
+        """Refuse columns of times, and such in which nearly every row has a word of its own: when all rows have come.
 
         Not before, as words may come in turn: the first rows of a thousand sensors name a thousand different ones. Data
         for which this is late has more than `MOST` words anyway.
         """
         for label, (known, entries) in self.sizes().items():
+            times = None if self.closed else describe_times(self.words[label])
+            if times is not None:
+                raise ValueError(
+                    f"Column {label!r} holds {times}, and a model learns from numbers and words: turn it into numbers, "
+                    f"or leave it out (columns)."
+                )
             if not self.closed and entries >= LEAST and known > SHARE * entries:
                 raise ValueError(
                     f"Column {label!r} holds {known:,} different words in {entries:,} rows: these are names or texts, "

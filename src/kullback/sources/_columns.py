@@ -142,25 +142,34 @@ class Columns:
         """Write the columns of numbers, zeros for the others, and return these by their place."""
         import pyarrow as pa
 
-        double, words = pa.float64(), {}
+        words = {}
         try:
             for place, kind in enumerate(self.kinds):
                 column = table.column(place)
                 if kind == "words":
-                    words[place] = _as_strings(column)
+                    words[place] = as_strings(column)
                     out[:, place] = 0
                     continue
-                if column.type != double:
-                    column = column.cast(double, safe=False)
-                if column.null_count:
-                    column = column.fill_null(_nan())
-                out[:, place] = np.from_dlpack(column)
+                out[:, place] = as_numbers(column)
         except pa.ArrowException as error:
             raise pa.ArrowInvalid(f"column {self.labels[place]!r}: {error}") from None
         return words
 
 
-def _as_strings(column: Any) -> Any:
+def as_numbers(column: Any) -> np.ndarray:
+    """Return an Arrow array of numbers, or of true and false, in 64 bits; NaN where an entry is missing."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if column.type != pa.float64():
+        column = column.cast(pa.float64(), safe=False)
+    if column.null_count:
+        column = column.fill_null(_nan())
+    return np.from_dlpack(column)
+
+
+def as_strings(column: Any) -> Any:
     """Return an Arrow array of words as strings. The words of a dictionary come first: Arrow can take strings alone."""
     import pyarrow as pa
 

@@ -104,12 +104,17 @@ def kind_of(entries: list[Any]) -> str:
     if sum(isinstance(entry, dict | list) for entry in there) * 2 > len(there):
         return "objects"
     if sum(number(entry) is not None or _has_separators(entry) for entry in there) * 2 < len(there):
-        times = [entry for entry in there if isinstance(entry, str) and _TIME.fullmatch(entry.strip())]
-        return f"times such as {quote(times[0], SHOWN)}" if len(times) * 2 > len(there) else "words"
+        return describe_times(there) or "words"
     is_truth = bool(there) and all(
         isinstance(entry, bool) or (isinstance(entry, str) and entry in _TRUTH) for entry in there
     )
     return "truth" if is_truth else "number"
+
+
+def describe_times(entries: list[Any]) -> str | None:
+    """Return what entries are of which more than half are dates and times; None of others."""
+    times = [entry for entry in entries if isinstance(entry, str) and _TIME.fullmatch(entry.strip())]
+    return f"times such as {quote(times[0], SHOWN)}" if len(times) * 2 > len(entries) else None
 
 
 def _are_plain_numbers(entries: list[Any]) -> bool:

@@ -15,7 +15,10 @@ def kind_of_type(kind: Any) -> str:
 
     types = pa.types
     if types.is_dictionary(kind):
-        return kind_of_type(kind.value_type)
+        value = kind.value_type
+        if types.is_integer(value) or types.is_null(value):  # a type that lists numbers means categories by them
+            return "words"
+        return f"categories of type {value}" if types.is_floating(value) else kind_of_type(value)
     if types.is_boolean(kind):
         return "truth"
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind):

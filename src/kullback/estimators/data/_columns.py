@@ -1,53 +1,21 @@
 """Tables and the families of their columns: what entries may be, and components to begin with."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from kullback.core import MOST_CATEGORIES
-from kullback.families import Component, Independent, Product, column_families, registered_families
+from kullback.estimators.data._families import Run, runs
+from kullback.families import Component, Product
 
 
-class Run(NamedTuple):
-    """Neighboring columns of one family, `length` of them from `start` on."""
-
-    family: type[Component]
-    start: int
-    length: int
-
-
-def runs(family: str | Sequence[str], n: int) -> list[Run]:
-    """Return the runs of a table of n columns: one for a name, and for a list one for neighbors of the same name."""
-    check_family(family, n)
-    if isinstance(family, str):
-        return [Run(registered_families()[family], 0, n)]
-    known, found = column_families(), list[Run]()
-    for place, name in enumerate(family):
-        if found and found[-1].family is known[name]:
-            found[-1] = found[-1]._replace(length=found[-1].length + 1)
-        else:
-            found.append(Run(known[name], place, 1))
-    return found
-
-
-def has_discrete(family: str | Sequence[str]) -> bool:
-    """Say whether a column of the table is discrete."""
-    return any(run.family.support.discrete for run in runs(family, len(family)))
-
-
-def is_euclidean(family: str | Sequence[str]) -> bool:
-    """Say whether clusters are looked for in the rows as they are."""
-    return isinstance(family, str) and runs(family, 1)[0].family.euclidean
-
-
-def check_entries(X: np.ndarray, family: str, first_column: int = 0) -> None:
+def check_entries(X: np.ndarray, family: type[Component], name: str, first_column: int = 0) -> None:
     """Raise at the first entry that the family does not allow, or the first row whose total it does not allow.
 
-    Missing entries are allowed.
+    Missing entries are allowed. `name` is what the family is called in messages.
     """
-    support = registered_families()[family].support
+    support = family.support
     with np.errstate(invalid="ignore"):
         bad = ~(support.contains(X) | np.isnan(X))
     if bad.any():
@@ -55,11 +23,10 @@ def check_entries(X: np.ndarray, family: str, first_column: int = 0) -> None:
         value = X[row, place]
         sign = "Negative values in data: " if value < 0 and not support.contains(np.array(-1.0)) else ""
         raise ValueError(
-            f"{sign}X[{row}, {place + first_column}] is {value:.6g}: for family {family!r} it must be "
-            f"{support.must_be}."
+            f"{sign}X[{row}, {place + first_column}] is {value:.6g}: for family {name!r} it must be {support.must_be}."
         )
     if support.total is not None:
-        _check_totals(X.sum(axis=1), None if support.total == "same" else support.total, family)
+        _check_totals(X.sum(axis=1), None if support.total == "same" else support.total, name)
 
 
 def _check_totals(total: np.ndarray, goal: float | None, family: str) -> None:
@@ -90,24 +57,39 @@ class Shape(NamedTuple):
     trials: int
 
     @classmethod
-    def of(cls, X: np.ndarray, family: str | Sequence[str], most: int = MOST_CATEGORIES) -> "Shape":
+    def of(cls, X: np.ndarray, family: Any, most: int = MOST_CATEGORIES) -> "Shape":
         """Read it off a table whose columns may have so many categories."""
         n, trials = X.shape[1], 0
         categories = np.zeros(n, dtype=np.int64)
-        for one, start, length in runs(family, n):
-            for place in range(start, start + length) if one.support.codes else ():
+        for run in runs(family, n):
+            support = run.family.support
+            for place in range(run.start, run.start + run.length) if support.codes else ():
                 categories[place] = max(count_categories(X[:, place], f"Column {place} of X", most), 2)
-            if one.support.total == "same":
+            if support.total == "same":
                 trials = int(np.nansum(X, axis=1).max())
+            if run.member is not None:
+                _check_settings(run, categories, trials)
         return cls(n, categories, trials)
 
-    def numbers(self, family: str | Sequence[str], k: int) -> int:
+    def numbers(self, family: Any, k: int) -> int:
         """Return how many parameters k components have at least."""
         return k * sum(run.family.least_parameters(run.length, self.most(run)) for run in runs(family, int(self.n)))
 
     def most(self, run: Run) -> int:
         """Return the number of categories that all columns of a run have room for."""
         return int(np.max(self.categories[run.start : run.start + run.length], initial=0))
+
+    def with_room(self, known: list[int]) -> "Shape":
+        """Return it with room for so many categories of each column as are known by name."""
+        return self._replace(categories=np.where(self.categories > 0, np.maximum(self.categories, known), 0))
+
+    def with_members(self, family: Any) -> "Shape":
+        """Return it with as many categories as members have, where families are given as members."""
+        room = self.categories.copy()
+        for run in runs(family, int(self.n)):
+            if run.member is not None and run.family.support.codes:
+                room[run.start : run.start + run.length] = run.member.codes
+        return self._replace(categories=room)
 
     def knowing(self, n_categories: Any) -> "Shape":
         """Return it with the numbers of categories that are given, one or one for each column; None leaves them."""
@@ -122,6 +104,16 @@ class Shape(NamedTuple):
         if not np.issubdtype(given.dtype, np.integer) or (given[wanted] < 2).any():
             raise ValueError(f"n_categories is {n_categories!r}: columns of categories have 2 or more, a whole number.")
         return self._replace(categories=np.where(wanted, given, 0))
+
+
+def _check_settings(run: Run, categories: np.ndarray, trials: int) -> None:
+    """Raise unless columns have no more categories, and rows the total, that a member has."""
+    assert run.member is not None
+    many, name = int(categories[run.start : run.start + run.length].max(initial=0)), run.family.family_name()
+    if run.family.support.codes and many > run.member.codes:
+        raise ValueError(f"X has category {many - 1}: the {name} in family= has {run.member.codes}, from 0.")
+    if run.family.support.total == "same" and run.member.row_total not in (0, trials):
+        raise ValueError(f"X has rows with a total of {trials}: the {name} in family= has {run.member.row_total}.")
 
 
 def check_categories(found: np.ndarray, known: np.ndarray) -> None:
@@ -142,83 +134,19 @@ def most_categories(n_categories: Any) -> int:
     return int(max(MOST_CATEGORIES, given.max(initial=0)))
 
 
-def plain_components(family: str | Sequence[str], shape: Shape, k: int) -> Any:
+def plain_components(family: Any, shape: Shape, k: int) -> Any:
     """Return k components that are all alike, of this family or of one family for each column."""
     found = runs(family, int(shape.n))
-    parts: list[Any] = [run.family.plain(k, run.length, shape.most(run), int(shape.trials)) for run in found]
+    parts: list[Any] = [run.plain(k, shape.most(run), int(shape.trials)) for run in found]
     return parts[0] if len(parts) == 1 else Product(parts)
 
 
-def chosen_family(family: Any, X: Any) -> Any:
-    """Return the families that are named; those of "auto" go by the types of the columns of a table.
-
-    Columns of true and false are 'bernoulli', those of numbers 'gaussian': with one covariance if all are.
-    """
-    if not isinstance(family, str) or family != "auto":
-        return family if isinstance(family, str) else list(family)
-    types = getattr(X, "dtypes", None)  # of a frame
-    if types is None or np.ndim(X) != 2:
-        types = [getattr(X, "dtype", None) or np.asarray(X).dtype]
-    names = ["bernoulli" if str(each).lower().startswith("bool") else "gaussian" for each in types]
-    return names[0] if len(set(names)) == 1 else names
-
-
-def named_family(family: Any, chosen: Any) -> Any:
-    """Return the families of an estimator: those that are named, or those that "auto" has chosen."""
-    if not isinstance(family, str) or family != "auto":
-        return family
-    if chosen is None:
-        raise ValueError("family is 'auto' and no family_ was chosen yet: fit first, or name the families.")
-    return chosen
-
-
-def check_family(family: Any, n: int) -> None:
-    """Raise unless `family` is a name, or one name for each column."""
-    if isinstance(family, str):
-        if family not in registered_families():
-            known = ", ".join(registered_families())
-            raise ValueError(f"family is {family!r}: it must be one of auto, {known}, or a list for the columns.")
-        return
-    names = list(family)
-    if len(names) != n:
-        raise ValueError(f"family has {len(names)} names: X has {n} features, and each needs one.")
-    for place, name in enumerate(names):
-        if name not in column_families():
-            raise ValueError(f"family[{place}] is {name!r}: a column is one of {', '.join(column_families())}.")
-
-
-def check_table(X: np.ndarray, family: str | Sequence[str]) -> None:
+def check_table(X: np.ndarray, family: Any) -> None:
     """Raise unless the entries of X are what the families allow."""
-    if isinstance(family, str):
-        check_entries(X, family)
-        return
-    for place, name in enumerate(family):
-        check_entries(X[:, place : place + 1], name, place)
-
-
-def family_of(components: Any) -> str | list[str]:
-    """Return the name that makes components like these, or a list of names for a product."""
-    if isinstance(components, Product):
-        names: list[str] = []
-        for part in components.parts:
-            name = type(_columns(part)).column_name()
-            if name is None:
-                raise ValueError(f"components has a part of {type(part).__name__}: columns are single numbers here.")
-            if names[-1:] == [name]:
-                raise ValueError(f"components has parts of {type(part).__name__} side by side: make one part of them.")
-            family_of(part)
-            names += [name] * int(np.prod(part.event_shape))
-        return names
-    kind = type(_columns(components))
-    if kind not in registered_families().values():
-        raise ValueError(f"components are of {kind.__name__}: there is no name for them here.")
-    if not components.event_shape:
-        raise ValueError(f"components are of {kind.__name__}, single numbers: rows are Independent columns of it.")
-    return kind.family_name()
-
-
-def _columns(part: Any) -> Any:
-    return part.columns if isinstance(part, Independent) else part
+    single = not isinstance(family, list | tuple)
+    for run in runs(family, X.shape[1]):
+        name = run.family.family_name() if single else str(run.family.column_name())
+        check_entries(X[:, run.start : run.start + run.length], run.family, name, run.start)
 
 
 def shape_of(components: Any) -> Shape:
@@ -249,11 +177,11 @@ def with_attributes(plain: Any, estimator: Any) -> Any:
     return jax.tree.unflatten(tree, values).validate()
 
 
-def indicators(X: np.ndarray, family: str | Sequence[str], categories: np.ndarray) -> np.ndarray:
+def indicators(X: np.ndarray, family: Any, categories: np.ndarray) -> np.ndarray:
     """Return columns that k-means can compare: categories one by one, angles as points, counts as logarithms."""
     views = [
-        one.cluster_view(X[:, place], int(categories[place]))
-        for one, start, length in runs(family, X.shape[1])
-        for place in range(start, start + length)
+        run.family.cluster_view(X[:, place], int(categories[place]))
+        for run in runs(family, X.shape[1])
+        for place in range(run.start, run.start + run.length)
     ]
     return np.concatenate(views, axis=1)

@@ -56,7 +56,7 @@ class CategoricalEmission(Emission):
         if self.n_features is not None:
             return {}
         known = 0 if self.starts("e", "emissionprob_", holder) else np.shape(holder.emissionprob_)[-1]
-        return {"n_features": max(_count_symbols(X), known)}
+        return {"n_features": max(_count_symbols(X), known, *holder.known_categories)}
 
     def features(self, X: np.ndarray, holder: Any) -> np.ndarray:
         """Return an indicator of each symbol."""
@@ -118,8 +118,8 @@ def _count_symbols(X: np.ndarray) -> int:
 class CategoricalHMM(HiddenMarkovEstimator):
     """A hidden Markov model whose states emit symbols: hmmlearn's `CategoricalHMM`, and more.
 
-    X has one column of symbols 0, 1, 2, … Code written for hmmlearn's class runs unchanged when only the import
-    changes. What is new on top of it is listed at `GaussianHMM`.
+    X has one column of symbols, as text or 0, 1, 2, … Code written for hmmlearn's class runs unchanged when only the
+    import changes. What is new on top of it is listed at `GaussianHMM`.
 
     Parameters
     ----------
@@ -143,6 +143,8 @@ class CategoricalHMM(HiddenMarkovEstimator):
     startprob_ : ndarray of shape (n_components,)
     transmat_ : ndarray of shape (n_components, n_components)
     emissionprob_ : ndarray of shape (n_components, n_features)
+    categories_ : dict
+        Where symbols are text: these, by the name of the column, in the order of their numbers.
     monitor_ : ConvergenceMonitor
 
     Examples
@@ -188,6 +190,14 @@ class CategoricalHMM(HiddenMarkovEstimator):
         self._set_learning(algorithm, random_state, n_iter, tol, verbose, implementation, n_init, rate, lag)
         self.emissionprob_prior = emissionprob_prior
         self.n_features = n_features
+
+    @property
+    def _category_room(self) -> Any:
+        return [self.n_features]
+
+    @property
+    def _category_limit(self) -> Any:
+        return self.n_features
 
     def to_model(self) -> HiddenMarkovModel:
         """Return the fitted model, with NumPy arrays."""

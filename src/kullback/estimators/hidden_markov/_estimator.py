@@ -9,7 +9,7 @@ import numpy as np
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators.constraints import Interval, StrOptions
-from kullback.estimators.data._columns import has_discrete
+from kullback.estimators.data._families import has_discrete
 from kullback.estimators.data._sequences import Sequences
 from kullback.estimators.hidden_markov._emission import broadcast, check_rows_sum_to_1, normalize
 from kullback.estimators.hidden_markov._monitor import ConvergenceMonitor, MonitorRule
@@ -98,7 +98,8 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows of all sequences, one below the other. NaN entries are missing. Of Dask arrays and frames
+            The rows of all sequences, one below the other, as an array or a frame. NaN entries are missing. Text in
+            columns of categories becomes their numbers (`categories_`). Of Dask arrays and frames
             statistics travel, and up to 65,536 rows if something is started from them; a sequence stays in one block.
         lengths : array-like of int or None
             The number of rows of each sequence; None is one sequence.

@@ -2,7 +2,6 @@
 
 import dataclasses
 import types
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -14,21 +13,19 @@ from kullback.estimators.data._columns import (
     Shape,
     attribute_names,
     check_categories,
-    check_family,
     check_table,
-    chosen_family,
-    family_of,
     indicators,
-    named_family,
+    most_categories,
     plain_components,
     shape_of,
     with_attributes,
 )
+from kullback.estimators.data._families import chosen_family, family_names, family_of, named_family
 from kullback.estimators.data._sequences import Sequences
 from kullback.estimators.hidden_markov._emission import Emission, ModelDescription, check_hidden_markov
 from kullback.estimators.hidden_markov._estimator import HMM_CONSTRAINTS, LAG, HiddenMarkovEstimator
 from kullback.estimators.hidden_markov._starts import StateStart, emissions_from_shares
-from kullback.estimators.mixtures._family_mixture import N_CATEGORIES
+from kullback.estimators.mixtures._family_mixture import FAMILY, N_CATEGORIES
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,11 +36,12 @@ class FamilyEmission(Emission):
     n_categories: Any
     reg_covar: float
     family_: Any = None  # what 'auto' has chosen
+    feature_names_in_: Any = None
 
     @property
     def families(self) -> Any:
-        """The families that are named, or were chosen."""
-        return named_family(self.family, self.family_)
+        """The families that are given, or were chosen."""
+        return named_family(self.family, self.family_, self.feature_names_in_)
 
     @property
     def point_variance(self) -> float:
@@ -52,10 +50,9 @@ class FamilyEmission(Emission):
 
     def check(self, X: np.ndarray, holder: Any, first: bool) -> None:
         """Raise unless the families allow the entries, and categories are known after the first rows."""
-        check_family(self.families, X.shape[1])
         check_table(X, self.families)
         if len(X):
-            many = Shape.of(X, self.families).categories
+            many = Shape.of(X, self.families, most_categories(self.n_categories)).categories
             if not first and hasattr(holder, "n_categories_"):
                 check_categories(many, holder.n_categories_)
 
@@ -63,8 +60,10 @@ class FamilyEmission(Emission):
         """Return the numbers of categories and of trials."""
         if not self.starts("e", "n_categories_", holder):
             return {}
-        shape = Shape.of(X, self.families).knowing(self.n_categories)
-        return {"n_categories_": shape.categories, "n_trials_": shape.trials}
+        shape = Shape.of(X, self.families, most_categories(self.n_categories)).with_room(holder.known_categories)
+        room = shape.knowing(self.n_categories).with_members(self.families)
+        check_categories(shape.categories, room.categories)
+        return {"n_categories_": room.categories, "n_trials_": shape.trials}
 
     def features(self, X: np.ndarray, holder: Any) -> np.ndarray:
         """Return columns that k-means can compare, on one scale."""
@@ -104,7 +103,7 @@ class FamilyEmission(Emission):
                 "n_features_in_": shape.n,
                 "n_categories_": shape.categories,
                 "n_trials_": shape.trials,
-                "family_": family,
+                "family_": family_names(model.emissions),
             },
         )
 
@@ -120,8 +119,8 @@ class HMM(HiddenMarkovEstimator):
     ----------
     n_components : int
         The number of states.
-    family : str or list of str
-        A name for all columns together or for each of them, or 'auto', as in `Mixture`: 'gaussian', 'poisson', …
+    family : str, class or member of a family, or a list or dict of these
+        What the entries of columns are, for all of them or for each, as in `Mixture`: 'auto', 'gaussian', 'poisson', …
     n_categories : int, list of int or None
         As in `Mixture`.
     startprob_prior, transmat_prior : float or array
@@ -140,6 +139,8 @@ class HMM(HiddenMarkovEstimator):
         runs of columns of one family are one part.
     family_
         The name of the family of all columns, or a list with one for each.
+    categories_
+        Where columns hold text: the categories of each, by its name, in the order of their numbers.
     monitor_ : ConvergenceMonitor
 
     Examples
@@ -155,7 +156,7 @@ class HMM(HiddenMarkovEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **HMM_CONSTRAINTS,
-        "family": [str, list, tuple],
+        "family": FAMILY,
         "n_categories": N_CATEGORIES,
         "reg_covar": [Interval(Real, 0.0, None, closed="left")],
     }
@@ -166,7 +167,7 @@ class HMM(HiddenMarkovEstimator):
         self,
         n_components: int = 1,
         *,
-        family: str | Sequence[str] = "gaussian",
+        family: Any = "gaussian",
         startprob_prior: Any = 1.0,
         transmat_prior: Any = 1.0,
         algorithm: str = "viterbi",
@@ -189,12 +190,5 @@ class HMM(HiddenMarkovEstimator):
         self.reg_covar = reg_covar
         self.n_categories = n_categories
 
-    def _sequences(self, X: Any, lengths: Any, sample_weight: Any, first: bool, inputs: Any = None) -> Sequences:
-        if first:
-            self.family_ = chosen_family(self.family, X)
-        return super()._sequences(X, lengths, sample_weight, first, inputs)
-
-    def _all_sequences(self, X: Any, lengths: Any, sample_weight: Any, inputs: Any = None) -> Any:
-        data = super()._all_sequences(X, lengths, sample_weight, inputs)
-        self.family_ = chosen_family(self.family, X)  # what came here of a Dask collection has lost its types
-        return data
+    def _choose_families(self, kinds: list[str]) -> None:
+        self.family_ = chosen_family(self.family, kinds, getattr(self, "feature_names_in_", None))

@@ -7,7 +7,7 @@ import numpy as np
 
 from kullback.estimators._model_estimator import check_kind
 from kullback.estimators.constraints import Interval
-from kullback.estimators.data._columns import family_of
+from kullback.estimators.data._families import family_of
 from kullback.estimators.mixtures._family_mixture import N_CATEGORIES, FamilyMixture
 from kullback.estimators.mixtures._mixture_estimator import MIXTURE_CONSTRAINTS, check_free_weights
 from kullback.estimators.mixtures._smoothing import PseudoCounts
@@ -134,7 +134,7 @@ class PoissonMixture(DiscreteMixture):
 
 
 class CategoricalMixture(DiscreteMixture):
-    """A mixture of independent categories, numbered from 0.
+    """A mixture of independent categories, as text or numbered from 0.
 
     Parameters
     ----------
@@ -156,6 +156,8 @@ class CategoricalMixture(DiscreteMixture):
         Of shapes (n_components,) and (n_components, n_features, categories).
     n_categories_
         How many categories each column has; those that it does not have in `probabilities_` are never drawn.
+    categories_
+        Where columns hold text: the categories of each, by its name, in the order of their numbers.
 
     Examples
     --------

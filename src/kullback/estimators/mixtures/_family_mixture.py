@@ -1,7 +1,7 @@
 """Mixtures of any family, for tables of any kind of columns."""
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,25 +15,25 @@ from kullback.estimators.data._columns import (
     Shape,
     attribute_names,
     check_categories,
-    check_family,
     check_table,
-    chosen_family,
-    family_of,
     indicators,
-    is_euclidean,
     most_categories,
-    named_family,
     plain_components,
     shape_of,
     with_attributes,
 )
+from kullback.estimators.data._families import chosen_family, family_names, family_of, is_euclidean, named_family
 from kullback.estimators.data._rows import Rows
 from kullback.estimators.mixtures._mixture_estimator import MIXTURE_CONSTRAINTS, MixtureEstimator, normalized
-from kullback.families import Gaussian
+from kullback.families import Component, Gaussian
 from kullback.models import Mixture as MixtureModel
 
 #: What `n_categories` may be.
 N_CATEGORIES: list[Any] = [Interval(Integral, 2, None, closed="left"), "array-like", None]
+
+
+#: What `family` may be.
+FAMILY: list[Any] = [str, list, tuple, dict, type, Component]
 
 
 class FamilyMixture(MixtureEstimator):
@@ -66,8 +66,8 @@ class FamilyMixture(MixtureEstimator):
 
     @property
     @abc.abstractmethod
-    def _families(self) -> str | Sequence[str]:
-        """One name for all columns, or one for each."""
+    def _families(self) -> Any:
+        """One family for all columns, or one for each: names, classes or members."""
 
     @property
     def _known_categories(self) -> Any:
@@ -124,12 +124,13 @@ class FamilyMixture(MixtureEstimator):
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         self._check_rows(X, first)
         X = self._entries(X)
-        check_family(self._families, X.shape[1])
         check_table(X, self._families)
         most = most_categories(self._known_categories)
         shape = Shape.of(X, self._families, most) if len(X) else self._shape()
         if first:
-            self.n_categories_, self.n_trials_ = shape.knowing(self._known_categories).categories, shape.trials
+            shape = shape.with_room(self.known_categories)
+            room = shape.knowing(self._known_categories).with_members(self._families)
+            self.n_categories_, self.n_trials_ = room.categories, shape.trials
         check_categories(shape.categories, self.n_categories_)
         if shape.trials != self.n_trials_:
             raise ValueError(f"X has rows with a total of {shape.trials}: the fit has {self.n_trials_}.")
@@ -156,12 +157,14 @@ class Mixture(FamilyMixture):
     ----------
     n_components : int
         The number of components.
-    family : str or list of str
-        'auto' goes by the types of the columns: true and false are 'bernoulli', numbers 'gaussian'. Otherwise a name
-        for all columns together or for each of them: 'gaussian', 'diagonal_gaussian', 'spherical_gaussian',
+    family : str, class or member of a family, or a list or dict of these
+        What the entries of columns are. A name is 'auto', 'gaussian', 'diagonal_gaussian', 'spherical_gaussian',
         'bernoulli', 'categorical', 'poisson', 'exponential', 'gamma', 'beta', 'von_mises', 'dirichlet', 'multinomial',
-        'compound_dirichlet', 'ising', or one of `kullback.families.register_family`. A list has one name for each
-        column, for tables with mixed columns.
+        'compound_dirichlet', 'ising', or one of `kullback.families.register_family`. 'auto' goes by what columns
+        hold: text is 'categorical', true and false 'bernoulli', numbers 'gaussian', with one covariance if all columns
+        are numbers. A class, such as `kullback.families.Gamma` or one of your own, needs no name; a member also has
+        settings that are kept, such as the trials of a `Multinomial`. A list has one for each column, a dict those of
+        some columns by name (by place, where columns have no names), and all others are 'auto'.
     tied : bool
         Whether all components share one covariance, for Gaussian families.
     equal_weights : bool
@@ -179,6 +182,8 @@ class Mixture(FamilyMixture):
         runs of columns of one family are one part.
     family_
         The name of the family of all columns, or a list with one for each.
+    categories_
+        Where columns hold text: the categories of each, by its name, in the order of their numbers 0, 1, …
 
     Examples
     --------
@@ -193,7 +198,7 @@ class Mixture(FamilyMixture):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MIXTURE_CONSTRAINTS,
-        "family": [str, list, tuple],
+        "family": FAMILY,
         "tied": ["boolean"],
         "equal_weights": ["boolean"],
         "n_categories": N_CATEGORIES,
@@ -204,7 +209,7 @@ class Mixture(FamilyMixture):
         self,
         n_components: int = 1,
         *,
-        family: str | Sequence[str] = "gaussian",
+        family: Any = "gaussian",
         tied: bool = False,
         equal_weights: bool = False,
         n_categories: Any = None,
@@ -230,8 +235,8 @@ class Mixture(FamilyMixture):
         self.reg_covar = reg_covar
 
     @property
-    def _families(self) -> str | Sequence[str]:
-        return named_family(self.family, getattr(self, "family_", None))
+    def _families(self) -> Any:
+        return named_family(self.family, getattr(self, "family_", None), getattr(self, "feature_names_in_", None))
 
     @property
     def _known_categories(self) -> Any:
@@ -259,10 +264,8 @@ class Mixture(FamilyMixture):
     def _point_variance(self) -> float:
         return self.reg_covar
 
-    def _rows(self, X: Any, sample_weight: Any, first: bool, least: int) -> Rows:
-        if first:
-            self.family_ = chosen_family(self.family, X)
-        return super()._rows(X, sample_weight, first, least)
+    def _choose_families(self, kinds: list[str]) -> None:
+        self.family_ = chosen_family(self.family, kinds, getattr(self, "feature_names_in_", None))
 
     def _shape_of(self, model: MixtureModel) -> dict[str, Any]:
-        return {**super()._shape_of(model), "family_": family_of(model.components)}
+        return {**super()._shape_of(model), "family_": family_names(model.components)}
