@@ -103,7 +103,7 @@ def test_forecast_begins_after_the_data():
 def test_without_times_ahead_there_is_no_forecast():
     axes = plot_forecast([3, 4, 5], [1, 2, 3], [1, 2, 3], [], [])
     assert axes.get_xlim() == (3, 5)
-    assert axes.get_legend_handles_labels()[1] == ["data", "expected one step before"]
+    assert axes.get_legend_handles_labels()[1] == ["data", "one-step prediction"]
 
 
 def test_learning_from_a_stream_is_drawn_over_the_points_seen():

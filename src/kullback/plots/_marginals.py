@@ -15,7 +15,8 @@ def plot_marginal(
     """Draw the density of a mixture over one column, with its components and the data, and return the Axes.
 
     `densities` has a row for each component: its density at each of `x`. The components, each times its weight, are
-    dashed in their colors, their sum is solid, and `values` are a histogram. With `discrete`, `x` are all possible
+    filled in their colors, their sum is a black line, dashed where there are several, and `values` are a histogram;
+    each bin of rounded values, such as whole numbers, holds equally many of them. With `discrete`, `x` are all possible
     values, at equal distances: components are bars that stand on each other, up to the mixture, and the data are dots.
     `axes` is where to draw: a new figure when it is None.
 
@@ -40,13 +41,37 @@ def plot_marginal(
 
 def _curves(axes: Axes, x: np.ndarray, parts: np.ndarray, values: np.ndarray | None) -> None:
     if values is not None:
-        bins = min(max(int(3 * len(values) ** (1 / 3)), 8), 60)
-        axes.hist(values, bins=bins, range=(x[0], x[-1]), density=True, color="0.8", linewidth=0)
-    if len(parts) > 1:
+        heights, edges = np.histogram(values, _bin_edges(values, x[0], x[-1]), density=True)
+        axes.stairs(heights, edges, fill=True, color="0.8", linewidth=0)
+    many = len(parts) > 1
+    if many:
         for part, color in zip(parts, colors_of(len(parts)), strict=True):
-            axes.plot(x, part, color=color, linestyle="--", linewidth=1.4)
-    axes.plot(x, parts.sum(axis=0), color="black", linewidth=1.6)
+            axes.fill_between(x, part, color=color, alpha=0.2, linewidth=0)
+            axes.plot(x, part, color=color, linewidth=2.0)
+    # the components are seen through its gaps where one of them is nearly all of it
+    axes.plot(x, parts.sum(axis=0), color="black", linewidth=1.3, linestyle=(0, (4, 3)) if many else "-")
     axes.set_xlim(x[0], x[-1])
+
+
+def _bin_edges(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Return the edges of bins between two ends; each bin of rounded values holds equally many of those possible."""
+    bins = min(max(int(3 * len(values) ** (1 / 3)), 8), 60)
+    step = _rounding(values, 20 * bins)
+    if step is None:
+        return np.linspace(low, high, bins + 1)
+    least, most = values.min(), values.max()
+    together = max(int(np.ceil(((most - least) / step + 1) / bins)), 1)
+    count = int(np.ceil(((most - least) / step + 1 - 1e-6) / together))
+    return least - step / 2 + step * together * np.arange(count + 1)
+
+
+def _rounding(values: np.ndarray, most: float) -> float | None:
+    """Return the step to which values were rounded, if there are no more than so many steps between them."""
+    gaps = np.diff(np.unique(values))
+    if len(gaps) == 0 or gaps.sum() > most * gaps.min():
+        return None
+    steps = gaps / gaps.min()
+    return float(gaps.min()) if np.abs(steps - steps.round()).max() < 0.01 else None
 
 
 def _bars(axes: Axes, x: np.ndarray, parts: np.ndarray, values: np.ndarray | None) -> None:

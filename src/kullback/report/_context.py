@@ -17,7 +17,7 @@ from kullback.runtime import computing, in_float64, jit
 
 
 class ReportContext:
-    """A fitted estimator with its model, the names of its columns, and data or None.
+    """A fitted estimator with its model, the names of its columns and categories, and data or None.
 
     Rows of a model with time are sequences of these `lengths`, one below the other, with `inputs` if it takes some.
     """
@@ -37,9 +37,14 @@ class ReportContext:
         names = own if own is not None else known
         count = self.view.columns
         self.names = [f"column {place}" for place in range(count)] if names is None else [clean(n) for n in names]
-        self.categories = _words_of(words or {}, count, known if names is None else names)
+        self.categories = self._find_categories(words or {}, known if names is None else names)
         self.lengths = self._check_lengths(lengths)
         self.inputs = self.check_inputs("inputs", inputs, 0 if self.X is None else len(self.X))
+
+    def _find_categories(self, words: Any, names: Any) -> list[list[str] | None]:
+        """Return the names of the categories of each column, where they are known."""
+        labels = range(self.view.columns) if names is None else names
+        return [words.get(str(label)) for label in labels]
 
     def _check_lengths(self, lengths: Any) -> np.ndarray:
         if lengths is not None and (self.X is None or not self.has_time):
@@ -106,7 +111,7 @@ class ReportContext:
         return _describe_missing(count - len(self.complete), count, " and are not shown")
 
     def entry(self, row: int, place: int) -> str:
-        """Return an entry of the data as it is read: a number, or the word of its code."""
+        """Return an entry of the data as it is read: a number, or the name of its category."""
         assert self.X is not None
         value, words = self.X[row, place], self.categories[place]
         return clean(words[int(value)]) if words and value in range(len(words)) else number(value)
@@ -126,10 +131,16 @@ class ReportContext:
         return np.asarray(_log_likelihood(self.model, batch))
 
     @functools.cached_property
+    def responsibilities(self) -> np.ndarray:
+        """The probability of each component of a mixture given each row of the data."""
+        return np.asarray(self.estimator.predict_proba(self.X))
+
+    @functools.cached_property
     def labels(self) -> np.ndarray:
         """The most probable component of each row, or the state on the most probable path."""
-        given = (self.lengths,) if self.has_time else ()
-        return np.asarray(self.estimator.predict(self.X, *given))
+        if self.has_time:
+            return np.asarray(self.estimator.predict(self.X, self.lengths))
+        return self.responsibilities.argmax(axis=1)
 
 
 @jit
@@ -144,12 +155,6 @@ def describe_gaps(X: np.ndarray) -> str:
 
 def _describe_missing(some: int, count: int, then: str) -> str:
     return f" {some:,} of {count:,} rows {'has' if some == 1 else 'have'} missing values{then}." if some else ""
-
-
-def _words_of(words: Any, count: int, names: Any) -> list[list[str] | None]:
-    """Return the words that the categories of each column stand for, where there are some."""
-    labels = range(count) if names is None else names
-    return [words.get(str(label)) for label in labels]
 
 
 def _bare(estimator: Any) -> Any:

@@ -6,10 +6,10 @@ from matplotlib.figure import Figure
 
 from kullback.plots import panels, plot_states, plot_transitions
 from kullback.report._context import ReportContext, describe_gaps
-from kullback.report._parts import Picture, Table, picture, row_panels, table
+from kullback.report._parts import Picture, Table, color_names, picture, row_panels, table
 from kullback.report._text import number, percent, short
 
-#: Rows and columns of the timeline, and words beside it.
+#: Rows and columns of the timeline, and categories beside it.
 _STEPS, _COLUMNS, _LEVELS = 1000, 4, 10
 
 
@@ -31,19 +31,19 @@ def timeline(context: ReportContext) -> list[Picture]:
             _name_levels(each, context.columns[place].categories)
         return figure
 
-    caption = "Colors are the states on the most probable path."
+    caption = "Background colors show the most probable path of states."
     if len(lengths) > 1:
-        caption += " Dotted lines are where a sequence ends and the next begins."
+        caption += " Dotted lines mark the start of a new sequence."
     if begin:
-        caption += f" The last {_STEPS:,} of {len(X):,} rows."
+        caption += f" Only the last {_STEPS:,} of {len(X):,} rows are shown."
     if len(names) < len(context.names):
-        caption += f" The first {len(names)} of {len(context.names)} columns."
+        caption += f" Only the first {len(names)} of {len(context.names):,} columns are shown."
     caption += describe_gaps(X[begin:, : len(names)])
     return [picture("timeline", "States in time", caption, draw, wide=True)]
 
 
 def _name_levels(axes: Axes, categories: tuple[str, ...]) -> None:
-    """Write words beside the levels of a column of words, where there is room for them."""
+    """Write categories beside the levels of a column, where there is room for them."""
     if 0 < len(categories) <= _LEVELS:
         axes.set_yticks(range(len(categories)), [short(word, 12) for word in categories])
 
@@ -58,8 +58,11 @@ def transition_graph(context: ReportContext) -> list[Picture]:
         plot_transitions(transitions, context.weights, axes)
         return figure
 
-    inside = "Numbers in circles: the state, and how probably it stays. " if k <= 10 else ""
-    caption = f"{inside}Wider arrows are more probable, larger circles are visited more; below 0.01 there is no arrow."
+    inside = "Each circle shows the number of the state and its probability of staying. " if k <= 10 else ""
+    caption = (
+        f"{inside}Arrows are wider for more probable transitions, and circles larger for more frequent states. "
+        "Transitions with a probability below 0.01 are left out."
+    )
     return [picture("transitions", "Transitions", caption, draw)]
 
 
@@ -68,7 +71,7 @@ def dwelling(context: ReportContext) -> list[Table]:
     model = context.model
     stays = np.diagonal(np.asarray(model.transitions))
     lasts = np.divide(1.0, 1 - stays, out=np.full(len(stays), np.inf), where=stays < 1)
-    headers = ["state", "share in the long run", "mean stay (rows)", "begins with"]
+    headers = ["state", "long-run share", "mean duration (rows)", "start probability"]
     rows = [
         [str(k), percent(context.weights[k]), number(lasts[k]), percent(model.initial[k])] for k in range(len(stays))
     ]
@@ -79,6 +82,6 @@ def dwelling(context: ReportContext) -> list[Table]:
     names = [f"to {k}" for k in range(len(stays))]
     moves = [[f"from {k}", *(number(p, 3) for p in row)] for k, row in enumerate(np.asarray(model.transitions))]
     return [
-        table("dwelling", "How long states last", headers, rows),
+        table("dwelling", "Duration of states", headers, rows, colors=color_names(len(stays))),
         table("transitions-table", "Transition probabilities", ["", *names], moves),
     ]

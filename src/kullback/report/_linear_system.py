@@ -49,13 +49,15 @@ def forecast(context: ReportContext, future_inputs: np.ndarray | None = None) ->
 
 def _caption(context: ReportContext, past: int, steps: int, columns: int) -> str:
     whose = " of the last sequence" if len(context.lengths) > 1 else ""
-    caption = f"The last {past:,} rows{whose}, what one step before was expected of them"
+    caption = f"The last {past:,} rows{whose} with their one-step predictions"
     if steps:
-        caption += f", and {steps} rows ahead. Bands hold half of the points and 95 % of them, if the system is right."
+        caption += (
+            f", and a forecast of the next {steps}. If the model is right, the bands hold 50 % and 95 % of values."
+        )
     else:
-        caption += ". There is no forecast: the inputs of the rows ahead are not known."
+        caption += ". There is no forecast, because the future inputs were not given."
     if columns < len(context.names):
-        caption += f" The first {columns} of {len(context.names)} columns."
+        caption += f" Only the first {columns} of {len(context.names):,} columns are shown."
     return caption
 
 
@@ -84,8 +86,11 @@ def eigenvalues(context: ReportContext) -> list[Picture]:
         plot_eigenvalues(context.model.transition, axes)
         return figure
 
-    caption = "Inside of the circle a motion dies out; the angle is how far it turns in a row."
-    return [picture("eigenvalues", "Eigenvalues of the transition", caption, draw)]
+    caption = (
+        "Inside the unit circle a mode decays, outside it grows. The angle is how far the mode turns from one row to "
+        "the next."
+    )
+    return [picture("eigenvalues", "Eigenvalues of the transition matrix", caption, draw)]
 
 
 def system_tables(context: ReportContext) -> list[Table]:
@@ -97,7 +102,7 @@ def system_tables(context: ReportContext) -> list[Table]:
     for value in values[values.imag >= 0]:
         size, turn = np.abs(value), np.abs(np.angle(value))
         period = number(2 * np.pi / turn) if turn > 1e-9 else "none"
-        half = "none" if size <= 0 else number(np.log(0.5) / np.log(size)) if size < 1 else "never"
+        half = "0" if size <= 0 else number(np.log(0.5) / np.log(size)) if size < 1 else "∞"
         motions.append([number(size), period, half])
     states = [f"hidden {place}" for place in range(len(model.transition))]
     driven, seeing = (_by_input(matrix) for matrix in (model.input_transition, model.input_observation))
@@ -109,9 +114,9 @@ def system_tables(context: ReportContext) -> list[Table]:
     ]
     moves = [[states[place], *_numbers(row, driven, place)] for place, row in enumerate(np.asarray(model.transition))]
     return [
-        table("motions", "Motions", ["size", "period (rows)", "half gone after (rows)"], motions),
-        table("observation", "Columns", ["column", *states, *seeing, "offset", "noise (deviation)"], seen),
-        table("transition", "Transition of the hidden state", ["", *states, *driven], moves),
+        table("motions", "Modes", ["modulus", "period (rows)", "half-life (rows)"], motions),
+        table("observation", "Observation matrix", ["column", *states, *seeing, "offset", "noise (std. dev.)"], seen),
+        table("transition", "Transition matrix", ["", *states, *driven], moves),
     ]
 
 

@@ -1,4 +1,4 @@
-"""How sure the model is of rows, and which it expects least."""
+"""How sure the model is of the component of each row, and which rows it expects least."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -7,28 +7,44 @@ from kullback.plots import panels, plot_responsibilities
 from kullback.report._components import some_rows
 from kullback.report._context import ReportContext
 from kullback.report._parts import Picture, Table, picture, table
-from kullback.report._text import number, percent
+from kullback.report._text import all_or_some, number, percent
 
 #: Rows of the strip of responsibilities, and of the table of the least likely.
 _STRIP, _LEAST = 400, 10
+#: A row is sure with a larger probability of one component; where more of them are, a sentence says it all.
+_SURE, _VERY_SURE, _NEARLY_ALL = 0.9, 0.999, 0.95
+
+
+def certainty(context: ReportContext) -> str:
+    """Return a sentence that says how surely rows belong to one component of a mixture."""
+    if context.X is None or len(context.weights) < 2:
+        return ""
+    highest = context.responsibilities.max(axis=1)
+    level = _SURE if highest.min() <= _VERY_SURE else _VERY_SURE
+    sure, count = int(np.sum(highest > level)), len(highest)
+    all_of_them = "The row belongs" if count == 1 else f"All {count:,} rows belong"
+    which = all_of_them if sure == count else f"{sure:,} of {count:,} rows ({percent(sure / count)}) belong"
+    least = int(highest.argmin())
+    end = "" if sure == count else f"; the least certain is row {least:,}, with {number(highest[least], 3)}"
+    return f"{which} to one component with a probability above {level}{end}."
 
 
 def responsibilities(context: ReportContext) -> list[Picture]:
-    """Return the strip of responsibilities of a mixture with data."""
+    """Return the strip of responsibilities of a mixture with data, unless nearly all rows are sure."""
     if context.X is None or len(context.weights) < 2:
         return []
+    if np.mean(context.responsibilities.max(axis=1) > _SURE) >= _NEARLY_ALL:
+        return []
     some = some_rows(len(context.X), _STRIP)
-    probabilities = np.asarray(context.estimator.predict_proba(context.X[some]))
+    probabilities = context.responsibilities[some]
 
     def draw(width: float) -> Figure:
-        figure, axes = panels(width=width, height=4.2)
+        figure, axes = panels(width=width, height=3.0)
         plot_responsibilities(probabilities, axes)
         return figure
 
-    sure = percent(np.mean(probabilities.max(axis=1) > 0.9))
-    rows = f"{len(context.X):,} rows"
-    which = f"the {rows}" if len(some) == len(context.X) else f"{len(some):,} rows, drawn at random from {rows}"
-    caption = f"Colors are the components' probabilities. Of {which}, {sure} belong to one by more than 0.9."
+    which = all_or_some(len(some), len(context.X)).removesuffix(",")
+    caption = f"The probability of each component for {which}. Rows are grouped by their likeliest component."
     return [picture("responsibilities", "Responsibilities", caption, draw)]
 
 
