@@ -15,7 +15,8 @@ def command_line(context: typer.Context) -> list[str]:
     Equal runs have equal words: options stand in the order of the help, files have their names alone, for their folders
     are another matter on each machine, and what was not typed is left out.
     """
-    words, above = [], context
+    words: list[str] = []
+    above: Any = context
     while above.parent is not None:
         words.insert(0, str(above.info_name))
         above = above.parent

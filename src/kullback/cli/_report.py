@@ -69,11 +69,9 @@ def _names(paths: Sequence[Path]) -> dict[str, Path]:
     whole = [path.with_suffix("").parts for path in paths]
     found: dict[str, Path] = {}
     for path, parts in zip(paths, whole, strict=True):
-        ends = ("/".join(parts[-length:]) for length in range(1, len(parts) + 1))
-        shared = (
-            name for name in ends if sum("/".join(other[-len(name.split("/")) :]) == name for other in whole) == 1
-        )
-        name = free = next(shared, "/".join(parts))
+        ends = (parts[-length:] for length in range(1, len(parts) + 1))
+        own = (end for end in ends if sum(other[-len(end) :] == end for other in whole) == 1)
+        name = free = "/".join(next(own, parts))
         copy = 1
         while free in found:
             copy += 1

@@ -135,15 +135,21 @@ def marginals(context: ReportContext) -> list[Picture]:
 def _marginal(context: ReportContext, place: int, name: str, column: Column) -> Picture:
     values = column_values(context, place)
     at = grid(column, context.weights, values)
-    densities = at.densities(column)
 
     def draw(width: float) -> Figure:
         figure, axes = panels(width=width, height=3.0)
-        plot_marginal(at.x, densities, context.weights, at.bar_positions(values), at.width > 0, axes)
-        name_bars(axes, at)
+        draw_marginal(axes, context, place)
         return figure
 
     return picture(f"marginal-{place}", name, _caption(context, column, at, values), draw)
+
+
+def draw_marginal(axes: Axes, context: ReportContext, place: int) -> None:
+    """Draw the components over one column, with the data."""
+    values, column = column_values(context, place), context.columns[place]
+    at = grid(column, context.weights, values)
+    plot_marginal(at.x, at.densities(column), context.weights, at.bar_positions(values), at.width > 0, axes)
+    name_bars(axes, at)
 
 
 def name_bars(axes: Axes, at: Grid) -> None:

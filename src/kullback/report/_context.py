@@ -15,6 +15,9 @@ from kullback.report._text import clean, number
 from kullback.report._view import view_model
 from kullback.runtime import computing, in_float64, jit
 
+#: Rows that are drawn from a model.
+_DRAWS = 2000
+
 
 class ReportContext:
     """A fitted estimator with its model, the names of its columns and categories, and data or None.
@@ -129,6 +132,15 @@ class ReportContext:
         steps = TimeIndex.of_lengths(self.lengths, self.inputs)
         batch = Batch(np.where(missing, 0.0, self.X), None, 0.0, observed, None, steps)
         return np.asarray(_log_likelihood(self.model, batch))
+
+    @functools.cached_property
+    def draws(self) -> np.ndarray:
+        """Rows that the model draws, the same every time."""
+        estimator = copy.copy(self.estimator)
+        if "random_state" in estimator.get_params(deep=False):
+            estimator.random_state = 0
+        found = estimator.sample(_DRAWS)
+        return np.asarray(found[0] if isinstance(found, tuple) else found, dtype=float)
 
     @functools.cached_property
     def responsibilities(self) -> np.ndarray:

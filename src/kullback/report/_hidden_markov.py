@@ -17,18 +17,13 @@ def timeline(context: ReportContext) -> list[Picture]:
     """Return the series over the colors of its most probable path of states."""
     if context.X is None:
         return []
-    X, path, k = context.X, context.labels, len(context.weights)
-    begin = max(len(X) - _STEPS, 0)
-    time = np.arange(begin, len(X))
-    names = context.names[:_COLUMNS]
-    ends = np.cumsum(context.lengths)
-    lengths = np.diff(np.append(begin, ends[ends > begin]))
+    X, names = context.X, context.names[:_COLUMNS]
+    begin, lengths = _last_steps(context)
 
     def draw(width: float) -> Figure:
         figure, axes = row_panels(names, width, 2.6, 1.9)
         for place, each in enumerate(axes):
-            plot_states(time, X[begin:, place], path[begin:], k, each, lengths)
-            _name_levels(each, context.columns[place].categories)
+            draw_states(each, context, place)
         return figure
 
     caption = "Background colors show the most probable path of states."
@@ -40,6 +35,22 @@ def timeline(context: ReportContext) -> list[Picture]:
         caption += f" Only the first {len(names)} of {len(context.names):,} columns are shown."
     caption += describe_gaps(X[begin:, : len(names)])
     return [picture("timeline", "States in time", caption, draw, wide=True)]
+
+
+def _last_steps(context: ReportContext) -> tuple[int, np.ndarray]:
+    """Return the first row that is shown, and the lengths of the sequences from there on."""
+    begin = max(int(context.lengths.sum()) - _STEPS, 0)
+    ends = np.cumsum(context.lengths)
+    return begin, np.diff(np.append(begin, ends[ends > begin]))
+
+
+def draw_states(axes: Axes, context: ReportContext, place: int) -> None:
+    """Draw the end of a column over the states on the most probable path."""
+    assert context.X is not None
+    begin, lengths = _last_steps(context)
+    time, values = np.arange(begin, len(context.X)), context.X[begin:, place]
+    plot_states(time, values, context.labels[begin:], len(context.weights), axes, lengths)
+    _name_levels(axes, context.columns[place].categories)
 
 
 def _name_levels(axes: Axes, categories: tuple[str, ...]) -> None:

@@ -1,6 +1,6 @@
 """Rows of columns of any kind: on the two columns that tell components apart best."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -55,7 +55,13 @@ class Scatter(NamedTuple):
         there = np.unique(labels)
         for label, color in enumerate(colors_of(int(there.max()) + 1)):
             mine = labels == label
-            look = {"color": color, "alpha": 0.6, "markersize": 2.6, "markeredgewidth": 0, "label": str(label)}
+            look: dict[str, Any] = {
+                "color": color,
+                "alpha": 0.6,
+                "markersize": 2.6,
+                "markeredgewidth": 0,
+                "label": str(label),
+            }
             if mine.any():
                 axes.plot(self.x.values[mine], self.y.values[mine], "o", **look)
         for axis, side in ((axes.xaxis, self.x), (axes.yaxis, self.y)):
@@ -67,8 +73,13 @@ class Scatter(NamedTuple):
                 axis.set_tick_params(labelsize=9 if len(texts) <= 20 else 6)
         if many and len(there) <= _LEGEND:
             look = {"frameon": False, "fontsize": 9, "markerscale": 2.5, "handletextpad": 0.1, "columnspacing": 1.0}
-            place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": _LEGEND, "borderaxespad": 0.2}
-            axes.legend(**place, **look)
+            where: dict[str, Any] = {
+                "loc": "lower left",
+                "bbox_to_anchor": (0, 1),
+                "ncols": _LEGEND,
+                "borderaxespad": 0.2,
+            }
+            axes.legend(**where, **look)
 
 
 def scatter(context: ReportContext) -> list[Picture]:
