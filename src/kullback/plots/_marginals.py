@@ -21,7 +21,7 @@ def plot_marginal(
     `axes` is where to draw: a new figure when it is None.
 
     >>> axes = plot_marginal([0, 1], [[0.5, 0.5], [0.0, 1.0]], [0.4, 0.6], discrete=True)
-    >>> [round(float(bar.get_y() + bar.get_height()), 3) for bar in axes.patches[2:]]  # the second on the first
+    >>> axes.patches[1].get_data().values[::2].round(3).tolist()  # the second component, on the first
     [0.2, 0.8]
     """
     x, shares = np.asarray(x, dtype=float), np.asarray(weights, dtype=float).reshape(-1, 1)
@@ -76,9 +76,11 @@ def _rounding(values: np.ndarray, most: float) -> float | None:
 
 def _bars(axes: Axes, x: np.ndarray, parts: np.ndarray, values: np.ndarray | None) -> None:
     floor, room = np.zeros(len(x)), np.min(np.diff(x)) if len(x) > 1 else 1.0
+    edges = (x[:, None] + 0.4 * room * np.array([-1, 1])).ravel()
     for part, color in zip(parts, colors_of(len(parts)), strict=True):
-        axes.bar(x, part, bottom=floor, width=0.8 * room, color=color, alpha=0.7, linewidth=0)
-        floor += part
+        low, high = (_with_gaps(level) for level in (floor, floor + part))
+        axes.stairs(high, edges, baseline=low, fill=True, color=color, alpha=0.7, linewidth=0)
+        floor = floor + part
     highest = float(floor.max())
     if values is not None:
         share = (values[:, None] == x).mean(axis=0) if len(values) * len(x) < 1e7 else _shares(values, x)
@@ -88,6 +90,11 @@ def _bars(axes: Axes, x: np.ndarray, parts: np.ndarray, values: np.ndarray | Non
         axes.set_ylim(0, 1.05 * highest)  # the upper bars stick to where they begin
     if len(x) <= 10:
         axes.set_xticks(x)
+
+
+def _with_gaps(heights: np.ndarray) -> np.ndarray:
+    """Return heights of bars, and between them that there is none: all bars of a color are one shape."""
+    return np.stack([heights, np.full(len(heights), np.nan)], axis=1).ravel()[:-1]
 
 
 def _shares(values: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -9,13 +9,15 @@ from kullback.plots import colors_of, panels, plot_ellipses, plot_marginal
 from kullback.report._columns import Column
 from kullback.report._context import ReportContext
 from kullback.report._grid import Grid, grid
-from kullback.report._parts import MOST_COLUMNS, Picture, Table, color_names, picture, table
+from kullback.report._parts import Picture, Table, color_names, picture, table
 from kullback.report._plane import Plane
 from kullback.report._text import all_or_some, number, short
 from kullback.runtime import in_float64
 
 #: Columns whose marginals are drawn, and points of a picture.
 MOST_MARGINALS, MOST_POINTS = 12, 2000
+#: Columns of the table of components.
+_TABLE = 8
 _SEED = 0
 
 
@@ -157,7 +159,7 @@ def name_bars(axes: Axes, at: Grid) -> None:
     if at.labels:
         labels = [short(label) for label in at.labels]
         room = sum(len(label) + 2 for label in labels) < 60
-        axes.set_xticks(at.x, labels, rotation=0 if room else 90)
+        axes.set_xticks(at.x, labels, rotation=0 if room else 90, fontsize=9 if len(labels) <= 20 else 6)
 
 
 def _caption(context: ReportContext, column: Column, at: Grid, values: np.ndarray | None) -> str:
@@ -187,11 +189,14 @@ def column_values(context: ReportContext, place: int, rows: np.ndarray | None = 
 
 
 def component_table(context: ReportContext) -> Table:
-    """Return the distribution of each column in each component or state, in words."""
+    """Return the distribution of each column in each component or state, as text."""
     noun = context.view.noun
-    places = chosen_columns(context, MOST_COLUMNS - 2)
+    if len(context.weights) == 1:
+        each = [[name, column.words[0]] for name, column in zip(context.names, context.columns, strict=True)]
+        return table("components-table", "Columns", ["column", "distribution"], each)
+    places = chosen_columns(context, _TABLE)
     columns = [context.columns[place] for place in places]
-    headers = [noun, "share of rows" if context.has_time else "weight", *(context.names[place] for place in places)]
+    headers = [noun, "long-run share" if context.has_time else "weight", *(context.names[place] for place in places)]
     rows = [
         [str(which), number(weight), *(column.words[which] for column in columns)]
         for which, weight in enumerate(context.weights)

@@ -78,14 +78,12 @@ def transition_graph(context: ReportContext) -> list[Picture]:
 
 
 def dwelling(context: ReportContext) -> list[Table]:
-    """Return how often each state is visited and how long it lasts, and the transitions."""
+    """Return how long each state lasts, and the transitions."""
     model = context.model
     stays = np.diagonal(np.asarray(model.transitions))
     lasts = np.divide(1.0, 1 - stays, out=np.full(len(stays), np.inf), where=stays < 1)
-    headers = ["state", "long-run share", "mean duration (rows)", "start probability"]
-    rows = [
-        [str(k), percent(context.weights[k]), number(lasts[k]), percent(model.initial[k])] for k in range(len(stays))
-    ]
+    headers = ["state", "mean duration (rows)", "start probability"]
+    rows = [[str(k), number(lasts[k]), percent(model.initial[k])] for k in range(len(stays))]
     if context.X is not None:
         share = np.bincount(context.labels, minlength=len(stays)) / len(context.labels)
         headers.append("share of the data")

@@ -27,7 +27,7 @@ def _fit(context: ReportContext) -> list[Picture]:
 
     def draw(width: float) -> Figure:
         figure, axes = panels(width=width, height=3.2)
-        axes.set_ylabel("log-likelihood per row (nats)")
+        axes.set(xlabel="iteration", ylabel="log-likelihood per row (nats)")
         plot_learning(bounds, axes)
         return figure
 

@@ -22,11 +22,13 @@ def certainty(context: ReportContext) -> str:
     highest = context.responsibilities.max(axis=1)
     level = _SURE if highest.min() <= _VERY_SURE else _VERY_SURE
     sure, count = int(np.sum(highest > level)), len(highest)
-    all_of_them = "The row belongs" if count == 1 else f"All {count:,} rows belong"
-    which = all_of_them if sure == count else f"{sure:,} of {count:,} rows ({percent(sure / count)}) belong"
+    if count == 1:
+        return f"The row belongs to component {context.labels[0]} with a probability of {number(highest[0], 3)}."
+    some = f"{sure:,} of {count:,} rows ({percent(sure / count)})" if sure else f"None of {count:,} rows"
+    which = f"All {count:,} rows" if sure == count else some
     least = int(highest.argmin())
     end = "" if sure == count else f"; the least certain is row {least:,}, with {number(highest[least], 3)}"
-    return f"{which} to one component with a probability above {level}{end}."
+    return f"{which} belong to one component with a probability above {level}{end}."
 
 
 def responsibilities(context: ReportContext) -> list[Picture]:

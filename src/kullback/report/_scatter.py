@@ -11,7 +11,7 @@ from kullback.report._components import column_values, information, some_rows
 from kullback.report._context import ReportContext
 from kullback.report._grid import grid
 from kullback.report._parts import Picture, picture
-from kullback.report._text import all_or_some, short
+from kullback.report._text import all_or_some, number, short
 
 #: Values of a column that are spread at most, how far, as part of the distance between them, and entries of a legend.
 _SPREAD, _REACH, _LEGEND = 40, 0.35, 7
@@ -119,6 +119,8 @@ def _side(context: ReportContext, place: int, rows: np.ndarray, random: np.rando
         assert values is not None
     kinds = np.unique(values)
     few = 1 < len(kinds) <= min(_SPREAD + 1, len(values) / 2)
+    if few and column.marginal.codes and not ticks:
+        ticks = {float(kind): number(kind) for kind in kinds}
     if few:
         values = values + random.uniform(-_REACH, _REACH, len(values)) * np.diff(kinds).min()
     return Side(context.names[place], values, ticks, bool(few))

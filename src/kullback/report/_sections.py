@@ -66,7 +66,8 @@ def _(model: Any, context: ReportContext, future_inputs: np.ndarray | None) -> l
     if context.components is None:
         return model_sections.dispatch(object)(model, context, future_inputs)
     pictures = (ellipses(context) or scatter(context)) + responsibilities(context)
-    return [Section("components", "The components", certainty(context), [component_table(context)], pictures)]
+    title = "The components" if len(context.weights) > 1 else "The model"
+    return [Section("components", title, certainty(context), [component_table(context)], pictures)]
 
 
 @model_sections.register
@@ -114,7 +115,7 @@ def _describe_marginals(context: ReportContext, columns: list[Column]) -> str:
     notes = []
     if not all(drawn):
         line, data = "Dashed black line" if noun else "Line", ", over a gray histogram of the data"
-        parts = f"; filled curves: its {noun}s, scaled by their weights" if noun else ""
+        parts = f"; filled curves: its {noun}s, scaled by their shares" if noun else ""
         notes.append(f"{line}: the model{parts}{'' if context.X is None else data}.")
     if any(drawn):
         bars = f"Stacked bars: the {noun}s, which add up to the model" if noun else "Bars: the model"
