@@ -24,7 +24,7 @@ _ROOMS = (
     "plots",
     "report",
 )
-_NAMES = (*REGISTRY, "combine", "load", "relative_entropy")
+_NAMES = (*REGISTRY, "Imputer", "combine", "load", "relative_entropy")
 _SEARCHES = ("minimize", "minimize_binary")
 _PICTURES = ("plot",)
 

@@ -12,9 +12,9 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from contracts.families import CASES, name_of
+from contracts.families import CASES, name_of, single
 from contracts.quick import quick
-from kullback.families import Batch, Extent
+from kullback.families import Batch, Categorical, Extent, Independent, Product, VonMises
 from tiers import each_member
 
 COORDINATES = ("source", "natural", "expectation")
@@ -33,12 +33,17 @@ def answers(p, q, x, key, weight):
 
     drawn = p.sample(key, (DRAWS,))
     rows = drawn[:ROWS].reshape(-1, *p.event_shape).astype(float)
+    nothing = Batch(rows[:1], observed=jnp.zeros(rows[:1].shape, bool))
     theirs, own = p.expected_statistics(Batch(rows, weight))[0], p.own_statistics(Extent(jnp.full(MEMBERS, MASS)))
     return {
         **{name: p.coordinates(name) for name in COORDINATES},
         **{f"from {name}": p.kind.at(name, p.coordinates(name)).source for name in COORDINATES},
         **{f"fisher {name}": p.fisher(name) for name in COORDINATES},
         "slopes": jax.vmap(jax.jacfwd(by_source))(p.source),
+        "mean": p.conditional_mean(nothing)[0],
+        "mode": jnp.broadcast_to(p.mode, p.conditional_mode(nothing)[0].shape),
+        "missing": p.conditional_mode(nothing)[0],
+        "at the mode": p.log_prob(p.mode),
         "log_prob": p.log_prob(x),
         "log_q": q.log_prob(x),
         "statistics": p.statistics(x),
@@ -52,6 +57,24 @@ def answers(p, q, x, key, weight):
         "nearest": p.maximize(own).source,
         "cross_entropy": q.cross_entropy(own) - p.cross_entropy(own),
     }
+
+
+def _mean(member, points, mass):
+    """Return the mean of points by quadrature: of categories the likeliest, of angles the direction."""
+    match member:
+        case Categorical():
+            return np.argmax([mass[points == code].sum() for code in range(member.codes)])
+        case VonMises():
+            return np.angle(np.sum(mass * np.exp(1j * points)))
+        case Product():
+            ends = np.cumsum([max(1, *part.event_shape, 0) for part in member.parts])
+            pieces = np.split(points, ends[:-1], axis=-1)
+            parts = zip(member.parts, pieces, strict=True)
+            return np.concatenate([np.atleast_1d(_mean(p, x if p.event_shape else x[:, 0], mass)) for p, x in parts])
+        case Independent():
+            columns = [jax.tree.map(lambda leaf, i=i: leaf[i], member.columns) for i in range(points.shape[1])]
+            return np.array([_mean(column, points[:, i], mass) for i, column in enumerate(columns)])
+    return np.tensordot(mass, points, axes=(0, 0))
 
 
 @pytest.mark.parametrize("family", each_member("families", {name_of(key): key for key in CASES}, like={}))
@@ -72,6 +95,16 @@ def test_most_laws_at_a_glance(family):
     close(np.einsum("x...,x...i,x...j->...ij", mass, away, away), here["fisher natural"], err_msg="fisher natural")
     close(-np.sum(mass * log_p, axis=0), here["entropy"], err_msg="entropy")
     close(np.sum(mass * (log_p - log_q), axis=0), here["divergence"], err_msg="relative entropy")
+
+    # the best guesses of a missing point: no point of the quadrature is more probable than the mode
+    for place in range(MEMBERS[0]):
+        points = (
+            x[:, place] if x.ndim > 1 + len(p.event_shape) and x.shape[1] > 1 else x.reshape(len(x), *p.event_shape)
+        )
+        guess = _mean(single(p, place), points, mass[:, place])
+        close(here["mean"][place], guess, err_msg="conditional mean")
+    assert np.all(here["at the mode"] >= here["log_prob"].max(axis=0) - 1e-9), "mode"
+    np.testing.assert_array_equal(here["missing"], here["mode"], err_msg="conditional mode")
 
     # coordinates and metric: round trips, the Legendre identity, autodiff
     for name in COORDINATES:

@@ -203,6 +203,54 @@ def test_a_prior_is_data_that_was_never_seen(case):
     assert float(apart(truth, nearest_with(start, data, strong))) < float(apart(truth, m_step(start, data)))
 
 
+# --- what is missing ----------------------------------------------------------------------------------------
+
+GAPS, IMPUTATIONS = 6, 2000
+
+
+@quick
+def answers_of_gaps(model, batch, key):
+    """Return what is expected of missing entries, the average over draws of them with its error, and more."""
+    keys = jax.random.split(key, IMPUTATIONS)
+    columns = jnp.arange(batch.values.shape[-1])
+
+    def drawn(one):
+        return model.conditional_embedding(Batch(model.impute(batch, one)))
+
+    def without(column):
+        return model.log_likelihood(Batch(batch.values, observed=batch.observed & (columns != column)))
+
+    found = jax.vmap(drawn)(keys)
+    return {
+        "expected": model.conditional_embedding(batch),
+        "average": jax.tree.map(lambda leaf: leaf.mean(axis=0), found),
+        "error": jax.tree.map(lambda leaf: leaf.std(axis=0) / np.sqrt(IMPUTATIONS), found),
+        "mean": model.conditional_mean(batch),
+        "mode": model.conditional_mode(batch),
+        "decoded": model.from_embedding(model.conditional_embedding(batch)),
+        "left": model.leave_one_out(batch),
+        "without": jax.lax.map(without, columns).T,
+    }
+
+
+@pytest.mark.slow
+def test_what_is_missing_is_expected_as_it_is_drawn(case):
+    # rows that lack something or all, and one that lacks nothing
+    rows = np.asarray(case.v[:GAPS], dtype=float)
+    observed = np.random.default_rng(3).random(rows.shape) < 0.5
+    observed[0], observed[1] = True, False
+    found = jax.tree.map(np.asarray, answers_of_gaps(case.truth, Batch(rows, observed=observed), jax.random.key(1)))
+    for expected, average, error in zip(
+        *(jax.tree.leaves(found[name]) for name in ("expected", "average", "error")), strict=True
+    ):
+        assert np.all(np.abs(expected - average) <= 4.5 * error + 1e-9)
+    for method in ("mean", "mode"):
+        np.testing.assert_array_equal(found[method][observed], rows[observed])
+        assert np.isfinite(found[method]).all()
+    np.testing.assert_array_equal(found["mean"][~observed], found["decoded"][~observed])
+    np.testing.assert_allclose(found["left"], found["without"], rtol=1e-9, atol=1e-9)
+
+
 # --- borders ------------------------------------------------------------------------------------------------
 
 

@@ -8,9 +8,7 @@ import numpy as np
 
 from kullback.cli._column_roles import Chunk
 from kullback.cli._saved_model import SavedModel
-
-#: Rows that are drawn from a model to see how likely its own rows are.
-_DRAWS = 10_000
+from kullback.estimators import Anomalies
 
 
 class RowScores(NamedTuple):
@@ -49,34 +47,11 @@ class SeriesScorer:
 
 
 class Floor:
-    """The log-likelihood below which only a small share of the model's own rows lies.
-
-    Rows with missing entries are compared with drawn rows that lack the same columns.
-    """
+    """The log-likelihood below which only a small share of the model's own rows lies."""
 
     def __init__(self, saved: SavedModel, share: float):
-        self._saved, self._share = saved, share
-        estimator, count = saved.estimator, len(saved.roles.inputs)
-        # what a row adds to the likelihood of a linear system is as likely with any inputs
-        self._inputs = np.zeros((_DRAWS, count)) if count else None
-        before, estimator.random_state = estimator.random_state, 0
-        drawn = estimator.sample(_DRAWS, **({"inputs": self._inputs} if count else {}))
-        estimator.random_state = before
-        self._drawn = np.array(drawn[0] if isinstance(drawn, tuple) else drawn, dtype=np.float64)
-        self._floors: dict[bytes, float] = {}
+        self._anomalies = Anomalies(saved.estimator, share)
 
     def of(self, X: np.ndarray) -> np.ndarray:
         """Return the floor of each row."""
-        patterns, which = np.unique(np.isnan(X), axis=0, return_inverse=True)
-        return np.array([self._floor(pattern) for pattern in patterns])[which.ravel()]
-
-    def _floor(self, missing: np.ndarray) -> float:
-        key = missing.tobytes()
-        if key not in self._floors:
-            if missing.all():
-                self._floors[key] = -np.inf
-            else:
-                drawn = Chunk(np.where(missing, np.nan, self._drawn), self._inputs)
-                own = row_scorer(self._saved)(drawn).log_likelihood
-                self._floors[key] = float(np.quantile(own, self._share))
-        return self._floors[key]
+        return self._anomalies.thresholds(X)

@@ -1,6 +1,17 @@
 """What data and models are to every room: batches, statistics that merge, and the contracts of models."""
 
-from kullback.core._batch import Batch, Standardization, block_rows, by_blocks, row_weight, weighted_total
+from kullback.core._batch import (
+    Batch,
+    Standardization,
+    block_rows,
+    by_blocks,
+    keep_observed,
+    keep_rows,
+    map_rows,
+    missing_bound,
+    row_weight,
+    weighted_total,
+)
 from kullback.core._extent import Extent, TimeIndex
 from kullback.core._limits import MOST_CATEGORIES
 from kullback.core._model import ClosedFormModel, Estimate, Model
@@ -34,6 +45,10 @@ __all__ = [
     "block_rows",
     "by_blocks",
     "expand",
+    "keep_observed",
+    "keep_rows",
+    "map_rows",
+    "missing_bound",
     "replace",
     "row_weight",
     "share",

@@ -39,7 +39,8 @@ class Batch(eqx.Module):
     a mixture). `point_variance` is the variance of a data point itself: N(v, variance·I) in place of the Dirac at v. It
     enters the statistics of Gaussian families and nothing else. `observed` says which entries are there; what is
     missing is marginalized, exactly. It is None when nothing is missing: another tree of arrays, hence another compiled
-    function, hence no cost. `time` says how rows follow each other in time, for models that have one; it is None for
+    function, hence no cost. `most_missing` is how many entries a row lacks at most, where that is known: Gaussians are
+    quicker for it. `time` says how rows follow each other in time, for models that have one; it is None for
     independent points.
     """
 
@@ -49,6 +50,7 @@ class Batch(eqx.Module):
     observed: Bool[Numeric, "rows ..."] | None
     standardization: Standardization | None
     time: TimeIndex | None
+    most_missing: int | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -58,6 +60,7 @@ class Batch(eqx.Module):
         observed: Any = None,
         standardization: Standardization | None = None,
         time: TimeIndex | None = None,
+        most_missing: int | None = None,
     ):
         # NumPy arrays stay NumPy: a batch made outside of `computing()` loses nothing when it is used inside
         values = values if isinstance(values, (np.ndarray, jax.Array)) else jnp.asarray(values)
@@ -71,6 +74,7 @@ class Batch(eqx.Module):
         self.observed = None if observed is None else xp.asarray(observed, bool)
         self.standardization = standardization
         self.time = time
+        self.most_missing = most_missing
         if self.observed is not None:
             values = xp.where(self.observed, values, 0)
         if weight is None:
@@ -108,6 +112,16 @@ class Batch(eqx.Module):
         object.__setattr__(scaled, "standardization", standardization)
         return scaled
 
+    def without_column(self, column: Any) -> "Batch":
+        """Return the same rows without their entries in one column."""
+        everywhere = jnp.ones(self.values.shape, bool) if self.observed is None else jnp.asarray(self.observed)
+        known = self.observed is None or self.most_missing is not None
+        fewer = copy.copy(self)
+        object.__setattr__(fewer, "observed", everywhere & (jnp.arange(self.values.shape[-1]) != column))
+        object.__setattr__(fewer, "most_missing", 1 + (self.most_missing or 0) if known else None)
+        object.__setattr__(fewer, "standardization", None)
+        return fewer
+
     def columns(self, values: Num[Numeric, "rows ..."], observed: Any) -> "Batch":
         """Return other columns of the same rows."""
         return replace(self, values=jnp.asarray(values), observed=observed, standardization=None, time=None)
@@ -117,6 +131,16 @@ class Batch(eqx.Module):
         parts = {"values": self.values, "weight": self.weight, "observed": self.observed}
         cut = functools.partial(jax.lax.dynamic_slice_in_dim, start_index=start, slice_size=count)
         return replace(self, **{name: cut(jnp.asarray(part)) for name, part in parts.items() if part is not None})
+
+
+def missing_bound(observed: Bool[np.ndarray, "rows ..."]) -> int:
+    """Return a number of entries that no row lacks more of: one of few, so that few functions are compiled."""
+    most = int(np.max(np.sum(~observed, axis=tuple(range(1, observed.ndim))), initial=0))
+    return next(bound for bound in _BOUNDS if bound >= most)
+
+
+#: 4, 8, 12, 16, 24, 32, 48, …
+_BOUNDS = (4, *(part << power for power in range(40) for part in (8, 12)))
 
 
 def block_rows(batch: Batch) -> int:
@@ -154,6 +178,49 @@ def by_blocks(statistics: Callable[[Batch], Merged], batch: Batch) -> Merged:
     nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
     result: Merged = jax.lax.fori_loop(0, (last + block - 1) // block, one, nothing)
     return result
+
+
+def map_rows(function: Callable[..., Any], batch: Batch, *beside: Array) -> Any:
+    """Apply a function to all rows, block by block, with the memory of one block besides what it returns.
+
+    It is given a block, its number, and the rows of arrays beside; it returns arrays whose first axis is the rows.
+    """
+    total, block = batch.values.shape[0], block_rows(batch)
+    if total <= block:
+        return function(batch, jnp.asarray(0), *beside)
+
+    def block_of(index: Any) -> tuple[Any, Any]:
+        # the last block begins early enough to be full
+        start = jnp.minimum(index * block, total - block)
+        cut = (jax.lax.dynamic_slice_in_dim(part, start, block) for part in beside)
+        return start, function(batch.rows(start, block), index, *cut)
+
+    def one(index: Array, found: Any) -> Any:
+        start, rows = block_of(index)
+        return jax.tree.map(lambda whole, part: jax.lax.dynamic_update_slice_in_dim(whole, part, start, 0), found, rows)
+
+    shapes = jax.eval_shape(lambda: block_of(0)[1])
+    nothing = jax.tree.map(lambda leaf: jnp.zeros((total, *leaf.shape[1:]), leaf.dtype), shapes)
+    return jax.lax.fori_loop(0, -(-total // block), one, nothing)
+
+
+def keep_observed(batch: Batch, found: Num[Array, "rows ..."]) -> Num[Array, "rows ..."]:
+    """Return what was found for rows, for each member of a batched model, with the entries that are observed."""
+    values = jnp.asarray(batch.values)
+    rows, *event = values.shape
+    shape = (rows, *(1,) * (found.ndim - values.ndim), *event)
+    seen = jnp.ones((), bool) if batch.observed is None else jnp.reshape(batch.observed, shape)
+    return jnp.where(seen, values.reshape(shape), found)
+
+
+def keep_rows(batch: Batch, found: Num[Array, "rows ..."]) -> Num[Array, "rows ..."]:
+    """Return what was found for rows, for each member, with the rows that are observed as a whole."""
+    if batch.observed is None:
+        return keep_observed(batch, found)
+    observed = jnp.asarray(batch.observed)
+    whole = jnp.all(observed, axis=tuple(range(1, observed.ndim)))
+    seen = jnp.broadcast_to(whole.reshape(-1, *(1,) * (observed.ndim - 1)), observed.shape)
+    return keep_observed(replace(batch, observed=seen), found)
 
 
 def row_weight(batch: Batch, batch_shape: tuple[int, ...]) -> Float[Array, "rows ..."]:

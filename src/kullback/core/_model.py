@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.core._batch import Batch, Standardization
+from kullback.core._batch import Batch, Standardization, keep_observed
 from kullback.core._extent import Extent
 
 
@@ -39,7 +39,7 @@ class Model(eqx.Module):
 
     @abc.abstractmethod
     def impute(self, batch: Batch, key: Array) -> Any:
-        """Draw the missing entries of each row given what is observed of it."""
+        """Draw the missing entries of each row given what is observed of it; `ClosedFormModel` has means and modes."""
 
     @abc.abstractmethod
     def estimate_log_likelihood(self, batch: Batch, key: Any = None, draws: int = 1) -> Estimate:
@@ -99,6 +99,44 @@ class ClosedFormModel(Model):
     @abc.abstractmethod
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:
         """Return log p(v | Θ) for each row."""
+
+    @abc.abstractmethod
+    def conditional_embedding(self, batch: Batch) -> Any:
+        """Return the embedding that is expected of each row, given what is observed of it, for each member.
+
+        An embedding is what averages: a number is its own, a category has the indicators of all categories, an angle
+        the point of the circle. So that of a mixture is the average of those of its components, by responsibilities. It
+        is an array or a tree of arrays, whose leading axes are the rows and those of the members.
+        """
+
+    def from_embedding(self, embedding: Any) -> Any:
+        """Return the rows that average embeddings stand for: the most probable category, the mean direction."""
+        return embedding
+
+    def conditional_mean(self, batch: Batch) -> Any:
+        """Return each row with its missing entries at their mean, given what is observed of it.
+
+        Categories have no mean: they are the most probable ones. That of angles is the mean direction.
+        """
+        return keep_observed(batch, self.from_embedding(self.conditional_embedding(batch)))
+
+    @abc.abstractmethod
+    def conditional_mode(self, batch: Batch) -> Any:
+        """Return each row with its missing entries at their most probable values, given what is observed of it.
+
+        Where something discrete is hidden, a label or a path of states, it is the most probable one given what is
+        observed, and the entries are the most probable ones given both.
+        """
+
+    def leave_one_out(self, batch: Batch, carry: Any = None) -> Float[Array, "rows *batch columns"]:
+        """Return the log-likelihood of each row without its entry in one column, for each column.
+
+        Its difference to the log-likelihood of the row is −log p(v_j | the rest of the row), how surprising the entry
+        is. Models with time leave out an entry of the row only, not of those before it.
+        """
+        columns = jnp.arange(batch.values.shape[-1])
+        found = jax.lax.map(lambda column: self.log_likelihood(batch.without_column(column)), columns)
+        return jnp.moveaxis(found, 0, -1)
 
     def estimate_log_likelihood(self, batch: Batch, key: Any = None, draws: int = 1) -> Estimate:
         """Return log p(v | Θ) for each row: it is exact, and nothing is drawn."""

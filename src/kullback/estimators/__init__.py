@@ -11,12 +11,14 @@ SAVED = tuple(REGISTRY)
 #: Where the other names are.
 _MODULES = {
     "GRADIENT_CONSTRAINTS": "_gradient_estimator",
+    "Anomalies": "_anomalies",
     "Columns": "data._preparation",
     "Estimator": "_estimator",
     "FitCallback": "_fit_callback",
     "FitData": "data._fit_data",
     "FitRecord": "_fit_record",
     "GradientEstimator": "_gradient_estimator",
+    "Imputer": "_imputer",
     "Interval": "constraints",
     "ProviderContext": "data._fit_data",
     "MixtureEstimator": "mixtures._mixture_estimator",

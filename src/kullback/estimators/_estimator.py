@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from kullback.core import Batch
+from kullback.estimators._anomalies import Anomalies, row_surprises
 from kullback.estimators._check_fit import ENDED_BEFORE_COLLAPSE
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import all_or_nothing
@@ -129,6 +130,25 @@ class Estimator(TableEstimator):
     def score_samples(self, X: Any) -> np.ndarray:
         """Log-likelihood of each row, in nats; of what is observed of it where entries are missing."""
         return self._ask(X, _log_likelihood)
+
+    def row_surprises(self, X: Any) -> np.ndarray:
+        """Return −log p(entry | the rest of its row) of each entry in nats, 0 where it is missing."""
+        return np.asarray(self._answers(X, None, row_surprises)[1], dtype=np.float64)
+
+    def contributions(self, X: Any) -> np.ndarray:
+        """Return which columns make a row unlikely: how much more surprising each entry is than usual, in nats.
+
+        The surprise of an entry is −log p(entry | the rest of its row), exact because what is missing is summed out;
+        what is usual is its average over 10,000 rows that are drawn from the model. So it is about 0 for ordinary
+        entries, whatever the units of a column. It is 0 where an entry is missing, and inf where it alone makes the
+        row impossible. Where columns belong together as counts of one total do, all have the surprise of the row.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns)
+
+        """
+        return Anomalies(self).contributions(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Average log-likelihood of the rows, in nats."""

@@ -195,6 +195,10 @@ class GradientEstimator(TableEstimator):
         rows, model = self._question(X, least=1)
         return self._scores(model, rows).astype(rows.X.dtype, copy=False)
 
+    def row_surprises(self, X: Any) -> np.ndarray:
+        """Raise: a network has no likelihood of a part of a row."""
+        raise ValueError(f"{type(self).__name__} cannot leave out an entry of a row: it has no surprise of its own.")
+
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Average log-likelihood of the rows, in nats."""
         check_is_fitted(self)

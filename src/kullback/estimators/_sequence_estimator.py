@@ -4,7 +4,7 @@ import abc
 import functools
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import numpy as np
@@ -13,8 +13,10 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kullback.core import Batch, Extent
+from kullback.estimators._anomalies import Anomalies, RowQuestions, row_surprises
 from kullback.estimators._check_fit import ENDED_BEFORE_COLLAPSE_OF_STATE, check_answers, check_scale
 from kullback.estimators._fit_record import FitRecord
+from kullback.estimators._imputation import ImputeMethod, check_method, fill_table
 from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_nothing
 from kullback.estimators._progress import Progress
 from kullback.estimators._stream import check_stream
@@ -42,7 +44,7 @@ class RowScores(NamedTuple):
     carry: Any
 
 
-class SequenceEstimator(ModelEstimator):
+class SequenceEstimator(ModelEstimator, RowQuestions):
     """A model of rows that follow each other in time. A subclass says how it starts, and what the entries may be.
 
     A series that never restarts is learned piece by piece, `partial_fit(X, continues=True)`. What is known of the
@@ -52,6 +54,9 @@ class SequenceEstimator(ModelEstimator):
     """
 
     # --- what a subclass says ---------------------------------------------------------------------------
+
+    #: Whether rows may have inputs beside them.
+    _takes_inputs: ClassVar[bool] = False
 
     @abc.abstractmethod
     def _start(self, data: Sequences, turn: int, random: np.random.RandomState) -> Any:
@@ -259,10 +264,97 @@ class SequenceEstimator(ModelEstimator):
             values, states, carry = jax.tree.map(np.array, _score_rows(model, data.batch(model), carry))
         return RowScores(values[: len(data)], jax.tree.map(lambda leaf: leaf[: len(data)], states), carry)
 
+    def impute(
+        self,
+        X: Any,
+        lengths: Any = None,
+        inputs: Any = None,
+        method: ImputeMethod = "draw",
+        n: int | None = None,
+        random_state: Any = None,
+    ) -> np.ndarray:
+        """Fill in the missing entries of X, those that are NaN, given all the rest. What is there stays as it is.
+
+        "draw" draws all that is missing of a sequence together: imputations that vary as the data does. "mean" is the
+        conditional mean given the whole sequence, the best guess by squared error; of categories it is the most
+        probable one, and of angles the mean direction. "mode" is the most probable value; a hidden Markov model chooses
+        the most probable path of states first, then the values that are the most probable in them. Draws and modes of
+        counts are whole.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+            Rows of sequences, with NaN for what is missing.
+        lengths : array-like of int, optional
+            The rows of each sequence, one below the other; all are one sequence by default.
+        inputs : array-like of shape (n_rows, n_inputs), optional
+            What is known from outside, for models that take inputs.
+        method : "draw", "mean" or "mode"
+            What to fill in.
+        n : int, optional
+            How many different draws to return. A draw with the same integer seed is the same again: to have several,
+            as multiple imputation needs them, ask for `n` of them in one call.
+        random_state : int, RandomState or None
+            The seed of draws; that of the estimator by default.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns), or (n, n_rows, n_columns) where n is given
+
+        """
+        count = check_method(method, n)
+        data, model = self._question(X, lengths, inputs)
+        random = check_random_state(self.random_state if random_state is None else random_state)
+        batches = ((slice(0, len(data)), data.batch()) for _ in range(1))
+        return fill_table(np.asarray(data.X, dtype=np.float64), batches, model, method, count, random)
+
+    def predict_outlier(
+        self, X: Any, lengths: Any = None, inputs: Any = None, contamination: float = 0.01
+    ) -> np.ndarray:
+        """Return which rows are less likely, given those before them, than all but this share of the model's own rows.
+
+        Rows with missing entries are compared with drawn rows that lack the same ones; a row without any entry is none.
+        """
+        anomalies, likelihoods = Anomalies(self, contamination), self.row_log_likelihoods(X, lengths, inputs)
+        return likelihoods < anomalies.thresholds(self._question(X, lengths, inputs)[0].X)
+
+    def contributions(self, X: Any, lengths: Any = None, inputs: Any = None) -> np.ndarray:
+        """Return which columns make a row unlikely: how much more surprising each entry is than usual, in nats.
+
+        The surprise of an entry is −log p(entry | the rest of its row, the rows before), exact because what is missing
+        is summed out; what is usual is its average over 10,000 rows that are drawn from the model. So it is about 0 for
+        ordinary entries, whatever the units of a column. It is 0 where an entry is missing, and inf where it alone
+        makes the row impossible. Where columns belong together as counts of one total do, all have the surprise of the
+        row.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns)
+
+        """
+        return Anomalies(self).contributions(X, lengths=lengths, inputs=inputs)
+
+    def row_log_likelihoods(self, X: Any, lengths: Any = None, inputs: Any = None, carry: Any = None) -> np.ndarray:
+        """Return the log-likelihood of each row given those before it, in nats: that of `score_next`."""
+        return self.score_next(X, lengths, inputs, carry).log_likelihood
+
+    def row_surprises(self, X: Any, lengths: Any = None, inputs: Any = None, carry: Any = None) -> np.ndarray:
+        """Return −log p(entry | the rest of its row, the rows before) in nats, 0 where it is missing.
+
+        With the `carry` of other rows, that `score_next` returns, X goes on with them.
+        """
+        data, model = self._question(X, lengths, inputs)
+        if carry is not None:
+            data.starts[0] = False
+        with computing():
+            return np.asarray(row_surprises(model, data.batch(), carry))[: len(data)]
+
     @computing()
     def _question(self, X: Any, lengths: Any, inputs: Any = None) -> tuple[Sequences, Any]:
         """Return sequences to answer for, and the model that answers."""
         check_is_fitted(self)
+        if inputs is not None and not self._takes_inputs:
+            raise ValueError(f"inputs are given, and {type(self).__name__} takes none: leave them out.")
         data = self._sequences(X, lengths, None, False, inputs)
         if len(data) == 0:
             raise ValueError("X has no rows: there is nothing to answer for.")

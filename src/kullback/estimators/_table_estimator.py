@@ -12,19 +12,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kullback.core import Batch
+from kullback.estimators._anomalies import Anomalies, RowQuestions
 from kullback.estimators._check_fit import check_scale
 from kullback.estimators._count import check_count
+from kullback.estimators._imputation import ImputeMethod, check_method, fill_table
 from kullback.estimators._model_estimator import ModelEstimator
 from kullback.estimators._progress import Progress
 from kullback.estimators._stream import check_stream, join_first_batches
 from kullback.estimators.data._preparation import TABLES, check_width, prepare_rows
 from kullback.estimators.data._rows import Rows
 from kullback.estimators.mixtures._spares import Spares
-from kullback.learning import adaptive_jit
 from kullback.runtime import computing, filter_jit, in_precision
 
 
-class TableEstimator(DensityMixin, ModelEstimator):
+class TableEstimator(DensityMixin, ModelEstimator, RowQuestions):
     """A model of independent rows of a table. A subclass says what the entries may be, and how it learns."""
 
     # --- what a subclass says ---------------------------------------------------------------------------
@@ -89,18 +90,56 @@ class TableEstimator(DensityMixin, ModelEstimator):
         """Draw points from the fitted model."""
         return self._draw(n_samples, _sample)
 
-    def impute(self, X: Any, random_state: Any = None) -> np.ndarray:
-        """Draw the missing entries of X given the rest; what is there stays as it is."""
+    def impute(
+        self, X: Any, method: ImputeMethod = "draw", n: int | None = None, random_state: Any = None
+    ) -> np.ndarray:
+        """Fill in the missing entries of X, those that are NaN, given the rest. What is there stays as it is.
+
+        "draw" draws what is missing of a row together: imputations that vary as the data does. "mean" is the
+        conditional mean, the best guess by squared error; of categories it is the most probable one, and of angles the
+        mean direction. "mode" is the most probable value; a mixture chooses the component that is the most probable
+        given the rest first, then the value that is the most probable in it. Draws and modes of counts are whole.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+            Rows with NaN for what is missing.
+        method : "draw", "mean" or "mode"
+            What to fill in.
+        n : int, optional
+            How many different draws to return. A draw with the same integer seed is the same again: to have several,
+            as multiple imputation needs them, ask for `n` of them in one call.
+        random_state : int, RandomState or None
+            The seed of draws; that of the estimator by default.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns), or (n, n_rows, n_columns) where n is given
+
+        """
+        count = check_method(method, n)
         rows, model = self._question(X)
         random = check_random_state(self.random_state if random_state is None else random_state)
-        result = np.array(rows.X)
-        if not rows.missing:
-            return result
-        for here, batch in rows.batches_with_places():
-            with computing(self._bits):
-                drawn = np.asarray(_impute(model, batch, jax.random.key(random.randint(2**31))))
-            result[here] = np.where(np.isnan(result[here]), drawn[: here.stop - here.start], result[here])
-        return result
+        model, batches = Spares(rows.X).added(model), rows.batches_with_places()
+        return fill_table(rows.X, batches, model, method, count, random, self._bits)
+
+    def predict_outlier(self, X: Any, contamination: float = 0.01) -> np.ndarray:
+        """Return which rows are less likely than all but this share of the model's own rows, as bools.
+
+        Rows with missing entries are compared with drawn rows that lack the same ones; a row without any entry is none.
+        """
+        anomalies, likelihoods = Anomalies(self, contamination), self.row_log_likelihoods(X)
+        return likelihoods < anomalies.thresholds(self._question(X)[0].X)
+
+    def row_log_likelihoods(self, X: Any) -> np.ndarray:
+        """Return the log-likelihood of each row, in nats: `score_samples`."""
+        return np.asarray(self.score_samples(X), dtype=np.float64)
+
+    @in_precision(lambda self: self._bits)
+    def own_rows(self, count: int) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return rows that the model draws, always the same."""
+        check_is_fitted(self)
+        return np.asarray(_sample(self.to_model(), jax.random.key(0), count), dtype=np.float64), {}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -171,8 +210,3 @@ def _at_least_one(n_samples: Any) -> int:
 @filter_jit
 def _sample(model: Any, key: Any, size: int) -> Any:
     return model.sample(key, (size,))
-
-
-@adaptive_jit
-def _impute(model: Any, batch: Batch, key: Any) -> Any:
-    return model.impute(batch, key)

@@ -26,9 +26,11 @@ from kullback.families._exponential import Exponential
 from kullback.families._family import Coordinates, ExpectationSource, ExponentialFamily, Kind, NaturalSource
 from kullback.families._gamma import Gamma
 from kullback.families._gaussian import Gaussian
+from kullback.families._gaussian_missing import log_conditionals
 from kullback.families._independent import Independent
 from kullback.families._ising import Ising
 from kullback.families._marginal import Marginal, count_marginals, typical_totals
+from kullback.families._modes import mode_shares, multinomial_mode
 from kullback.families._multinomial import Multinomial
 from kullback.families._poisson import Poisson
 from kullback.families._product import Product, ProductStatistics
@@ -112,6 +114,9 @@ __all__ = [
     "count_marginals",
     "is_count",
     "is_whole",
+    "log_conditionals",
+    "mode_shares",
+    "multinomial_mode",
     "register_family",
     "registered_families",
     "typical_totals",

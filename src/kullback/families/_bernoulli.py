@@ -53,6 +53,10 @@ class Bernoulli(ExpectationSource, ScalarFamily):
         return self.probability
 
     @property
+    def mode(self) -> Any:
+        return (jnp.asarray(self.probability) > 0.5).astype(jnp.asarray(self.probability).dtype)
+
+    @property
     def interior(self) -> Bool[Array, "*batch"]:
         return (jnp.asarray(self.probability) > 0) & (jnp.asarray(self.probability) < 1)
 

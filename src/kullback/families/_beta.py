@@ -14,6 +14,7 @@ from kullback.families._component import Support
 from kullback.families._dirichlet import Dirichlet
 from kullback.families._family import NaturalSource
 from kullback.families._marginal import scipy_law
+from kullback.families._modes import dirichlet_mode
 from kullback.families._scalar import ScalarFamily
 from kullback.numerics import Numeric, as_parameter, check_positive, share_batch
 
@@ -50,7 +51,12 @@ class Beta(NaturalSource, ScalarFamily):
 
     @property
     def column_means(self) -> Any:
-        return np.asarray(self.alpha) / (np.asarray(self.alpha) + np.asarray(self.beta))
+        return self.alpha / (self.alpha + self.beta)
+
+    @property
+    def mode(self) -> Any:
+        both = jnp.stack([jnp.asarray(self.alpha), jnp.asarray(self.beta)], axis=-1)
+        return jnp.minimum(dirichlet_mode(both)[..., 0], 1 - float(np.finfo(both.dtype).epsneg))
 
     @property
     def column_variances(self) -> Any:

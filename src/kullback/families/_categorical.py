@@ -86,6 +86,21 @@ class Categorical(ExpectationSource, ScalarFamily):
     def column_means(self) -> Any:
         return np.asarray(self.probabilities) @ np.arange(self.codes)
 
+    @property
+    def mode(self) -> Any:
+        return self.from_embedding(jnp.asarray(self.probabilities))
+
+    def embed(self, x: Any) -> Float[Array, "... k"]:
+        return self.extended_statistics(x)
+
+    @property
+    def mean_embedding(self) -> Float[Array, "*batch k"]:
+        return self.extended_expectation
+
+    def from_embedding(self, embedding: Any) -> Num[Array, "..."]:
+        """Return the most probable category; of several, the first."""
+        return jnp.argmax(embedding, axis=-1)
+
     def raise_zeros(self, least: float) -> Self:
         return eqx.tree_at(lambda c: c.probabilities, self, positive_shares(self.probabilities, least))
 

@@ -73,7 +73,15 @@ class Component(ClosedFormModel):
     @property
     @abc.abstractmethod
     def column_means(self) -> Any:
-        """The mean of each column: of angles their direction, of categories that of their numbers."""
+        """The mean of each column: of angles their direction, of categories that of their numbers.
+
+        It can be asked under jit, unless the members have an embedding of their own.
+        """
+
+    @property
+    def mode(self) -> Any:
+        """The most probable point. Where a density has no maximum, the point of its support next to where it grows."""
+        raise NotImplementedError(f"{type(self).__name__} has no mode: define `mode`, the most probable point.")
 
     @property
     def column_variances(self) -> Any:

@@ -14,6 +14,7 @@ from kullback.core import MeanStatistics
 from kullback.families._component import Support
 from kullback.families._family import NaturalSource
 from kullback.families._marginal import Marginal, scipy_law
+from kullback.families._modes import dirichlet_mode
 from kullback.families._unsplittable import UnsplittableFamily
 from kullback.numerics import (
     Numeric,
@@ -65,7 +66,11 @@ class Dirichlet(NaturalSource, UnsplittableFamily):
 
     @property
     def column_means(self) -> Any:
-        return np.asarray(self.concentration) / np.sum(self.concentration, axis=-1, keepdims=True)
+        return self.concentration / self.concentration.sum(axis=-1, keepdims=True)
+
+    @property
+    def mode(self) -> Any:
+        return dirichlet_mode(jnp.asarray(self.concentration))
 
     def marginals(self, totals: NDArray[Any] | None = None) -> list[Marginal]:
         alpha = np.asarray(self.concentration, dtype=float)

@@ -36,7 +36,11 @@ class Exponential(ScalarFamily):
 
     @property
     def column_means(self) -> Any:
-        return 1 / np.asarray(self.rate)
+        return 1 / self.rate
+
+    @property
+    def mode(self) -> Any:
+        return jnp.zeros_like(jnp.asarray(self.rate))
 
     @property
     def column_variances(self) -> Any:

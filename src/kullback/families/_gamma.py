@@ -45,7 +45,12 @@ class Gamma(ScalarFamily):
 
     @property
     def column_means(self) -> Any:
-        return np.asarray(self.shape) / np.asarray(self.rate)
+        return self.shape / self.rate
+
+    @property
+    def mode(self) -> Any:
+        shape = jnp.asarray(self.shape)
+        return jnp.maximum((shape - 1) / self.rate, np.finfo(shape.dtype).tiny)
 
     @property
     def column_variances(self) -> Any:

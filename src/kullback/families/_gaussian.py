@@ -10,12 +10,20 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from numpy.typing import NDArray
 
-from kullback.core import Batch, CenteredStatistics, Standardization, average, expand, row_weight, weighted_total
+from kullback.core import (
+    Batch,
+    CenteredStatistics,
+    Standardization,
+    average,
+    expand,
+    keep_observed,
+    row_weight,
+    weighted_total,
+)
 from kullback.families._gaussian_family import GaussianFamily
+from kullback.families._gaussian_missing import completed_moments, completer, log_conditionals
 from kullback.families._gaussian_rows import (
     LOG_TWO_PI,
-    complete,
-    completed_moments,
     features_log_likelihood,
     features_moments,
     near_enough,
@@ -239,8 +247,8 @@ class Gaussian(GaussianFamily):
         values = jnp.asarray(batch.values, mean.dtype)
         shape = (values.shape[0], *self.batch_shape)
         if batch.observed is not None:
-            seen = jnp.asarray(batch.observed)
-            rows = jax.lax.map(lambda m: complete(m[0], m[1], values, seen).log_likelihood, (mean, covariance))
+            complete = completer(batch, mean.dtype)
+            rows = jax.lax.map(lambda member: complete(*member).log_likelihood, (mean, covariance))
             return rows.T.reshape(shape)
         if batch.standardization is not None:
             return features_log_likelihood(flat, values, batch.standardization).reshape(shape)
@@ -256,11 +264,9 @@ class Gaussian(GaussianFamily):
         values, w = jnp.asarray(batch.values, weight.dtype), weight.reshape(weight.shape[0], -1)
         n = values.shape[-1]
         if batch.observed is not None:
-            seen = jnp.asarray(batch.observed)
+            complete = completer(batch, here.dtype)
             mass, mean, spread = jax.lax.map(
-                lambda m: completed_moments(
-                    complete(m[0], m[1], values, seen), m[2], jnp.asarray(batch.point_variance)
-                ),
+                lambda m: completed_moments(complete(m[0], m[1]), m[2], jnp.asarray(batch.point_variance)),
                 (here, covariance, w.T),
             )
         elif batch.standardization is not None:
@@ -284,17 +290,31 @@ class Gaussian(GaussianFamily):
         A whole point y is drawn, then moved by the regression on the observed entries: y + G(x − y)ₒ.
         """
         flat, mean, covariance = self._flat()
+        drawn = jnp.moveaxis(flat.sample(key, batch.values.shape[:1]), 1, 0)
+
+        def one(member: tuple[Array, Array]) -> Array:
+            c, y = member
+            apart = batch.columns(batch.values - y, batch.observed)
+            return y + completer(apart, y.dtype)(jnp.zeros_like(mean[0]), c).filled
+
+        return keep_observed(batch, self._by_member(jax.lax.map(one, (covariance, drawn))))
+
+    def conditional_embedding(self, batch: Batch) -> Float[Array, "rows *batch n"]:
+        """Return E[x | xₒ] = μ + Σ·ₒ Σₒₒ⁻¹ (xₒ − μₒ) of each row, for each member."""
+        _, mean, covariance = self._flat()
+        complete = completer(batch, mean.dtype)
+        return self._by_member(jax.lax.map(lambda member: complete(*member).filled, (mean, covariance)))
+
+    def leave_one_out(self, batch: Batch, carry: None = None) -> Float[Array, "rows *batch n"]:
+        """Return log p(xₒ) − log p(x_j | the others) for each row, member and column."""
+        _, mean, covariance = self._flat()
         values = jnp.asarray(batch.values, mean.dtype)
-        drawn = flat.sample(key, values.shape[:1])
-        seen = jnp.ones(values.shape, bool) if batch.observed is None else jnp.asarray(batch.observed)
+        seen = None if batch.observed is None else jnp.asarray(batch.observed)
+        each = jax.lax.map(lambda member: log_conditionals(values - member[0], member[1], seen), (mean, covariance))
+        return self.log_likelihood(batch)[..., None] - self._by_member(each)
 
-        def one(member: tuple[Array, Array, Array]) -> Array:
-            m, c, y = member
-            moved = y + jnp.einsum("rij,rj->ri", complete(m, c, values, seen).gain, jnp.where(seen, values - y, 0))
-            return jnp.where(seen, values, moved)
-
-        rows = jax.lax.map(one, (mean, covariance, jnp.moveaxis(drawn, 1, 0)))
-        return jnp.moveaxis(rows, 0, 1).reshape(values.shape[0], *self.mean.shape)
+    def _by_member(self, found: Float[Array, "k rows n"]) -> Float[Array, "rows *batch n"]:
+        return jnp.moveaxis(found, 0, 1).reshape(found.shape[1], *self.mean.shape)
 
     def cross_entropy(self, statistics: CenteredStatistics) -> Float[Array, "*batch"]:
         w = whitener(self.covariance)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
-from kullback.core import Batch, CenteredStatistics
+from kullback.core import Batch, CenteredStatistics, keep_observed
 from kullback.families._family import ExponentialFamily
 from kullback.families._marginal import Marginal, normal_marginals
 from kullback.families._unsplittable import draw_missing
@@ -38,6 +38,10 @@ class GaussianFamily(ExponentialFamily):
         return self.mean
 
     @property
+    def mode(self) -> Any:
+        return self.mean
+
+    @property
     @abc.abstractmethod
     def column_variances(self) -> Float[Array, "*batch n"]:
         """The variance of each column, or one for all of them."""
@@ -53,6 +57,14 @@ class GaussianFamily(ExponentialFamily):
     def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:
         """Draw the missing entries of each row, for each member; the others say nothing about them."""
         return draw_missing(self, batch, key)
+
+    def conditional_embedding(self, batch: Batch) -> Float[Array, "rows *batch n"]:
+        """Return the mean of each row, for each member, with the observed entries; these say nothing about others."""
+        return keep_observed(batch, jnp.broadcast_to(self.mean, (batch.values.shape[0], *self.mean.shape)))
+
+    def conditional_mode(self, batch: Batch) -> Float[Array, "rows *batch n"]:
+        """Return the conditional mean: a Gaussian is the most probable there."""
+        return self.conditional_mean(batch)
 
     def _expected_statistics(self, mass: Float[Array, "*batch"]) -> CenteredStatistics:
         mean, spread = map(jnp.asarray, jax.tree.leaves(self))

@@ -7,15 +7,14 @@ and it is the quicker one when members are few and columns many.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from kullback.core import Standardization, expand
-from kullback.numerics import gram, log_determinant, whitener
 
 LOG_TWO_PI = math.log(2 * math.pi)
 
@@ -86,53 +85,3 @@ def near_enough(mean: Any, precision: Any, radius: Any) -> Any:
     xp: Any = np if isinstance(mean, np.ndarray) else jnp
     farthest = xp.linalg.norm(mean, axis=-1) + radius
     return xp.max(xp.square(farthest) * precision) * np.finfo(float).eps < _DIGITS
-
-
-# --- missing entries -----------------------------------------------------------------------------------------
-
-
-class Completed(NamedTuple):
-    """What one Gaussian makes of rows with missing entries."""
-
-    log_likelihood: Float[Array, " rows"]
-    filled: Float[Array, "rows n"]
-    gain: Float[Array, "rows n n"]  # of the filled row with respect to the observed entries
-    covariance: Float[Array, "rows n n"]  # of the missing entries given the others
-
-
-def complete(
-    mean: Float[Array, " n"],
-    covariance: Float[Array, "n n"],
-    values: Float[Array, "rows n"],
-    observed: Bool[Array, "rows n"],
-) -> Completed:
-    """Return log p(x_o), E[x | x_o] and Cov(x | x_o) for the observed entries x_o of each row."""
-    n = values.shape[-1]
-    both = observed[:, :, None] & observed[:, None, :]
-    eye = jnp.eye(n, dtype=values.dtype)
-    w = whitener(jnp.where(both, covariance, eye))
-    away = jnp.where(observed, values - mean, 0)
-    square = jnp.sum(jnp.square(jnp.einsum("rij,rj->ri", w, away)), axis=-1)
-    count = jnp.sum(observed, axis=-1)
-    regression = covariance @ jnp.where(both, gram(w), 0)
-    gain = jnp.where(observed[:, :, None], jnp.where(both, eye, 0), regression)
-    neither = ~observed[:, :, None] & ~observed[:, None, :]
-    return Completed(
-        -0.5 * (square + log_determinant(w) + count * LOG_TWO_PI),
-        mean + jnp.einsum("rij,rj->ri", gain, away),
-        gain,
-        jnp.where(neither, covariance - regression @ covariance, 0),
-    )
-
-
-def completed_moments(
-    parts: Completed, weight: Float[Array, " rows"], point_variance: Float[Array, ""]
-) -> tuple[Array, Array, Array]:
-    """Return mass, mean and spread of completed rows, with what is not known of the missing entries in the spread."""
-    mass = jnp.sum(weight)
-    share = weight / jnp.where(mass > 0, mass, 1)
-    mean = share @ parts.filled
-    away = parts.filled - mean
-    inside = jnp.einsum("r,rij->ij", share, parts.covariance)
-    smeared = point_variance * jnp.einsum("r,rij,rkj->ik", share, parts.gain, parts.gain)
-    return mass, mean, (away * share[:, None]).T @ away + inside + smeared

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 from numpy.typing import NDArray
 
-from kullback.core import Batch, MeanStatistics, average, expand, row_weight, weighted_total
+from kullback.core import Batch, MeanStatistics, average, expand, keep_observed, row_weight, weighted_total
 from kullback.families._composite import CompositeFamily
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
 from kullback.families._marginal import Marginal
@@ -145,6 +145,12 @@ class Independent(CompositeFamily):
             value = jnp.where(jnp.reshape(batch.observed, (x.shape[0], *axes, -1)), value, 0)
         return jnp.sum(value, axis=-1)
 
+    def leave_one_out(self, batch: Batch, carry: None = None) -> Float[Array, "rows *batch n"]:
+        """Return the sum of log p(x_i) over the other columns i, for each column."""
+        x = self._entries(batch.values)
+        shape = (x.shape[0], *(1,) * len(self.batch_shape), x.shape[1])
+        return sum_of_others(self.columns.log_prob(x.reshape(shape)), batch.observed)
+
     def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[MeanStatistics, None]:
         """Return the statistics of the data, with the member's own for the missing entries."""
         weight = row_weight(batch, self.batch_shape)
@@ -162,6 +168,27 @@ class Independent(CompositeFamily):
         """Draw the missing entries of each row, for each member."""
         return draw_missing(self, batch, key)
 
+    def conditional_embedding(self, batch: Batch) -> Float[Array, "rows ..."]:
+        """Return what the members expect of missing entries; those that are there are what they are."""
+        x = self._entries(batch.values)
+        shape = (x.shape[0], *(1,) * len(self.batch_shape), x.shape[1])
+        own, mean = self.columns.embed(x.reshape(shape)), self.columns.mean_embedding
+        if batch.observed is None:
+            return jnp.broadcast_to(own, (x.shape[0], *mean.shape))
+        return jnp.where(jnp.reshape(batch.observed, shape + (1,) * (own.ndim - len(shape))), own, mean)
+
+    def from_embedding(self, embedding: Any) -> Num[Array, "rows *batch n"]:
+        return self.columns.from_embedding(embedding)
+
+    @property
+    def mode(self) -> Any:
+        return self.columns.mode
+
+    def conditional_mode(self, batch: Batch) -> Num[Array, "rows *batch n"]:
+        """Return the missing entries at the mode of their column."""
+        mode = jnp.asarray(self.mode)
+        return keep_observed(batch, jnp.broadcast_to(mode, (batch.values.shape[0], *mode.shape)))
+
     def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
         return MeanStatistics(mass, jnp.zeros_like(mass), _flat(self.columns.extended_expectation))
 
@@ -176,6 +203,17 @@ class Independent(CompositeFamily):
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
         return jnp.sum(self.columns.cross_entropy(self._of_columns(statistics)), axis=-1)
+
+
+def sum_of_others(terms: Float[Array, "rows *batch n"], observed: Any) -> Float[Array, "rows *batch n"]:
+    """Return the sum of what the other observed columns say, for each column; one may say −inf."""
+    if observed is not None:
+        rows, *_, n = terms.shape
+        terms = jnp.where(jnp.reshape(observed, (rows, *(1,) * (terms.ndim - 2), n)), terms, 0)
+    ruled_out = jnp.isneginf(terms)
+    finite = jnp.where(ruled_out, 0, terms)
+    others = jnp.sum(ruled_out, axis=-1, keepdims=True) - ruled_out
+    return jnp.where(others > 0, -jnp.inf, jnp.sum(finite, axis=-1, keepdims=True) - finite)
 
 
 def _column(columns: UnsplittableFamily, place: int) -> UnsplittableFamily:

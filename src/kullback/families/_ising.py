@@ -93,6 +93,10 @@ class Ising(NaturalSource, UnsplittableFamily):
     def column_means(self) -> Any:
         return self.expectation[..., : self.biases.shape[-1]]
 
+    @property
+    def mode(self) -> Any:
+        return jnp.vectorize(self._one_mode, signature="(d)->(n)")(self.natural)
+
     def marginals(self, totals: NDArray[Any] | None = None) -> list[Marginal]:
         with computing():
             up = (1 + np.asarray(self.column_means)) / 2
@@ -187,6 +191,11 @@ class Ising(NaturalSource, UnsplittableFamily):
             return jnp.exp(logits - log_z) @ t
 
         return _scan_states(theta, self.event_shape[0], self.interactions, sums)
+
+    def _one_mode(self, theta: Float[Array, " d"]) -> Float[Array, " n"]:
+        n = self.event_shape[0]
+        logits = _scan_states(theta, n, self.interactions, lambda t, logits: logits, stack=True).reshape(-1)
+        return _spins(jnp.argmax(logits), n).astype(theta.dtype)
 
     def _one_covariance(self, theta: Float[Array, " d"]) -> Float[Array, "d d"]:
         log_z, mean = self._one_log_partition(theta), self._one_expectation(theta)

@@ -15,6 +15,7 @@ from kullback.core import MeanStatistics
 from kullback.families._categorical import Categorical, positive_shares, simplex_covariance, simplex_fisher
 from kullback.families._component import COUNTS
 from kullback.families._marginal import Marginal, count_marginals
+from kullback.families._modes import multinomial_mode
 from kullback.families._unsplittable import UnsplittableFamily
 from kullback.numerics import Numeric
 
@@ -58,7 +59,11 @@ class Multinomial(UnsplittableFamily):
 
     @property
     def column_means(self) -> Any:
-        return self.trials * np.asarray(self.probabilities)
+        return self.trials * self.probabilities
+
+    @property
+    def mode(self) -> Any:
+        return multinomial_mode(self.trials, jnp.asarray(self.probabilities))
 
     @property
     def row_total(self) -> int:

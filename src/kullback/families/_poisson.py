@@ -54,6 +54,10 @@ class Poisson(ExpectationSource, ScalarFamily):
         return self.rate
 
     @property
+    def mode(self) -> Any:
+        return jnp.floor(self.rate)
+
+    @property
     def column_variances(self) -> Any:
         return self.rate
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kullback.core import Batch, Statistics
 from kullback.families._composite import CompositeFamily
 from kullback.families._family import Coordinates, ExponentialFamily, Kind
+from kullback.families._independent import sum_of_others
 from kullback.families._marginal import Marginal
 from kullback.numerics import Numeric
 
@@ -191,11 +192,34 @@ class Product(CompositeFamily):
         total = _total(part.log_likelihood for part in parts)
         return ProductStatistics(parts[0].mass, total, parts), carry
 
+    def leave_one_out(self, batch: Batch, carry: None = None) -> Float[Array, "rows *batch n"]:
+        """Return the log-likelihoods of the other parts and of what is left of its own, for each column."""
+        both = list(zip(self.parts, self._batches(batch), strict=True))
+        whole = sum_of_others(jnp.stack([part.log_likelihood(b) for part, b in both], axis=-1), None)
+        left = [whole[..., place, None] + part.leave_one_out(b) for place, (part, b) in enumerate(both)]
+        return jnp.concatenate(left, axis=-1)
+
     def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:
         """Draw the missing entries of each row, part by part, for each member."""
         keys = jax.random.split(key, len(self.parts))
         drawn = [part.impute(b, k) for part, b, k in zip(self.parts, self._batches(batch), keys, strict=True)]
         return self._side_by_side(drawn)
+
+    def conditional_embedding(self, batch: Batch) -> tuple[Any, ...]:
+        """Return the embedding that each part expects of its columns."""
+        return tuple(part.conditional_embedding(b) for part, b in zip(self.parts, self._batches(batch), strict=True))
+
+    def from_embedding(self, embedding: Any) -> Float[Array, "rows ..."]:
+        return self._side_by_side([part.from_embedding(e) for part, e in zip(self.parts, embedding, strict=True)])
+
+    @property
+    def mode(self) -> Any:
+        return self._side_by_side([jnp.asarray(part.mode) for part in self.parts])
+
+    def conditional_mode(self, batch: Batch) -> Float[Array, "rows *batch n"]:
+        """Return the missing entries at the mode of their part, given the others of it."""
+        both = zip(self.parts, self._batches(batch), strict=True)
+        return self._side_by_side([part.conditional_mode(b) for part, b in both])
 
     def _expected_statistics(self, mass: Float[Array, "*batch"]) -> ProductStatistics:
         parts = tuple(part._expected_statistics(mass) for part in self.parts)

@@ -1,5 +1,6 @@
 """Families whose points are there or missing as a whole."""
 
+import math
 from typing import Any
 
 import jax
@@ -7,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.core import Batch, MeanStatistics, average, row_weight, weighted_total
+from kullback.core import Batch, MeanStatistics, average, keep_observed, keep_rows, row_weight, weighted_total
 from kullback.families._family import ExponentialFamily
-from kullback.numerics import LinearForm, Numeric
+from kullback.numerics import LinearForm
 
 
 class UnsplittableFamily(ExponentialFamily):
@@ -74,23 +75,40 @@ class UnsplittableFamily(ExponentialFamily):
 
     def impute(self, batch: Batch, key: Array) -> Num[Array, "rows ..."]:
         """Draw the missing points, for each member."""
-        seen = _seen(batch)
-        whole = batch if seen is None else batch.columns(batch.values, _like(seen, batch.values))
-        return draw_missing(self, whole, key)
+        return keep_rows(batch, self.sample(key, batch.values.shape[:1]))
+
+    def embed(self, x: Any) -> Float[Array, "..."]:
+        """Return points as what averages: numbers are their own embedding."""
+        return jnp.asarray(x, jnp.asarray(jax.tree.leaves(self)[0]).dtype)
+
+    @property
+    def mean_embedding(self) -> Float[Array, "..."]:
+        """The embedding that the members expect of a point: the mean, of numbers."""
+        return jnp.asarray(self.column_means)
+
+    def conditional_embedding(self, batch: Batch) -> Float[Array, "rows ..."]:
+        """Return what the members expect of missing points; those that are there are what they are."""
+        rows, *event = batch.values.shape
+        own = self.embed(jnp.asarray(batch.values).reshape(rows, *(1,) * len(self.batch_shape), *event))
+        seen, mean = _seen(batch), self.mean_embedding
+        if seen is None:
+            return jnp.broadcast_to(own, (rows, *mean.shape))
+        return jnp.where(seen.reshape(rows, *(1,) * mean.ndim), own, mean)
+
+    def leave_one_out(self, batch: Batch, carry: None = None) -> Float[Array, "rows ..."]:
+        """Return 0: without one of its entries a point is missing."""
+        columns = math.prod(self.event_shape)
+        return jnp.zeros((batch.values.shape[0], *self.batch_shape, columns), self.expectation.dtype)
+
+    def conditional_mode(self, batch: Batch) -> Num[Array, "rows ..."]:
+        """Return the missing points at the mode of each member."""
+        mode = jnp.asarray(self.mode)
+        return keep_observed(batch, jnp.broadcast_to(mode, (batch.values.shape[0], *mode.shape)))
 
 
 def draw_missing(family: ExponentialFamily, batch: Batch, key: Array) -> Num[Array, "rows ..."]:
     """Keep what is observed, and draw the rest without looking at it."""
-    values = jnp.asarray(batch.values)
-    rows, *event = values.shape
-    axes = (1,) * len(family.batch_shape)
-    drawn = family.sample(key, (rows,))
-    seen = jnp.ones((), bool) if batch.observed is None else jnp.reshape(batch.observed, (rows, *axes, *event))
-    return jnp.where(seen, values.reshape(rows, *axes, *event), drawn)
-
-
-def _like(seen: Bool[Array, " rows"], values: Numeric) -> Bool[Array, "rows ..."]:
-    return jnp.broadcast_to(seen.reshape(-1, *(1,) * (values.ndim - 1)), values.shape)
+    return keep_observed(batch, family.sample(key, batch.values.shape[:1]))
 
 
 def _seen(batch: Batch) -> Bool[Array, " rows"] | None:

@@ -66,6 +66,21 @@ class VonMises(ScalarFamily):
     def column_means(self) -> Any:
         return self.mean
 
+    @property
+    def mode(self) -> Any:
+        return _polar(_circle(jnp.asarray(self.mean)))[1]
+
+    def embed(self, x: Any) -> Float[Array, "... 2"]:
+        return self.statistics(x)
+
+    @property
+    def mean_embedding(self) -> Float[Array, "*batch 2"]:
+        return self.expectation
+
+    def from_embedding(self, embedding: Any) -> Float[Array, "..."]:
+        """Return the direction."""
+        return _polar(embedding)[1]
+
     def law(self) -> Any:
         return scipy_law("vonmises", self.concentration, loc=np.asarray(self.mean))
 

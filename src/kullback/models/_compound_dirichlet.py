@@ -16,6 +16,8 @@ from kullback.core import (
     MeanStatistics,
     by_blocks,
     expand,
+    keep_observed,
+    keep_rows,
     replace,
     row_weight,
     weighted_total,
@@ -27,6 +29,8 @@ from kullback.families import (
     Dirichlet,
     Marginal,
     count_marginals,
+    mode_shares,
+    multinomial_mode,
     register_family,
     typical_totals,
 )
@@ -174,13 +178,26 @@ class CompoundDirichlet(Component):
 
     def impute(self, batch: Batch, key: Array) -> Num[Array, "rows *batch k"]:
         """Draw the missing rows, of `trials` counts each, for each member."""
-        values = jnp.asarray(batch.values)
-        rows, k = values.shape
-        axes = (1,) * len(self.batch_shape)
-        seen = jnp.ones(rows, bool) if batch.observed is None else jnp.all(jnp.asarray(batch.observed), axis=-1)
-        return jnp.where(
-            seen.reshape(rows, *axes, 1), values.reshape(rows, *axes, k), self.sample(key, (rows,)).astype(values.dtype)
-        )
+        return keep_rows(batch, self.sample(key, batch.values.shape[:1]))
+
+    def conditional_embedding(self, batch: Batch) -> Float[Array, "rows *batch k"]:
+        """Return the mean α_i/Σα of `trials` counts for missing rows."""
+        alpha = jnp.asarray(self.concentration)
+        mean = self.trials * alpha / jnp.sum(alpha, axis=-1, keepdims=True)
+        return keep_rows(batch, jnp.broadcast_to(mean, (batch.values.shape[0], *mean.shape)))
+
+    @property
+    def mode(self) -> Float[Array, "*batch k"]:
+        """The most probable counts: those of a multinomial with shares in proportion to α − 1, where it is positive.
+
+        A trial more multiplies the probability by (α_i + v_i)/(v_i + 1) = 1 + (α_i − 1)/(v_i + 1): above 1 and falling
+        where α_i > 1, below 1 elsewhere. Where no α is above 1 all trials are in the category of the largest.
+        """
+        return multinomial_mode(self.trials, mode_shares(jnp.asarray(self.concentration)))
+
+    def conditional_mode(self, batch: Batch) -> Num[Array, "rows *batch k"]:
+        """Return the missing rows at the mode of each member."""
+        return keep_observed(batch, jnp.broadcast_to(self.mode, (batch.values.shape[0], *self.concentration.shape)))
 
     def own_statistics(self, like: Extent) -> MeanStatistics:
         """Return ψ(α_i) − ψ(Σα): exact, whatever the totals of the rows."""

@@ -16,11 +16,21 @@ from kullback.core import (
     MeanStatistics,
     average,
     expand,
+    keep_observed,
+    keep_rows,
     replace,
     row_weight,
     weighted_total,
 )
-from kullback.families import COUNTS, Categorical, Component, Marginal, count_marginals, typical_totals
+from kullback.families import (
+    COUNTS,
+    Categorical,
+    Component,
+    Marginal,
+    count_marginals,
+    multinomial_mode,
+    typical_totals,
+)
 from kullback.numerics import Numeric
 
 
@@ -142,14 +152,21 @@ class Counts(Component):
 
     def impute(self, batch: Batch, key: Array) -> Num[Array, "rows *batch k"]:
         """Draw the rows that are missing, for each member."""
-        values = jnp.asarray(batch.values)
-        rows, k = values.shape
-        drawn = self.sample(key, (rows,))
-        held = values.reshape(rows, *(1,) * len(self.batch_shape), k)
-        if batch.observed is None:
-            return jnp.broadcast_to(held, drawn.shape).astype(drawn.dtype)
-        there = expand(jnp.all(jnp.asarray(batch.observed), axis=-1), len(self.batch_shape) + 1)
-        return jnp.where(there, held, drawn)
+        return keep_rows(batch, self.sample(key, batch.values.shape[:1]))
+
+    def conditional_embedding(self, batch: Batch) -> Float[Array, "rows *batch k"]:
+        """Return the mean counts of missing rows, whose total is the average total."""
+        mean = jnp.asarray(self.total)[..., None] * jnp.asarray(self.probabilities)
+        return keep_rows(batch, jnp.broadcast_to(mean, (batch.values.shape[0], *mean.shape)))
+
+    @property
+    def mode(self) -> Float[Array, "*batch k"]:
+        """The most probable counts whose total is the average total, rounded."""
+        return multinomial_mode(jnp.round(self.total), jnp.asarray(self.probabilities))
+
+    def conditional_mode(self, batch: Batch) -> Num[Array, "rows *batch k"]:
+        """Return the missing rows at the mode of each member."""
+        return keep_observed(batch, jnp.broadcast_to(self.mode, (batch.values.shape[0], *self.probabilities.shape)))
 
     def aligned_to(self, reference: Self) -> Self:
         """Return the model itself: nothing is hidden."""

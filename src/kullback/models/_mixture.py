@@ -9,7 +9,16 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Num
 
-from kullback.core import Batch, ClosedFormModel, Extent, Standardization, SummedStatistics, by_blocks, replace
+from kullback.core import (
+    Batch,
+    ClosedFormModel,
+    Extent,
+    Standardization,
+    SummedStatistics,
+    by_blocks,
+    map_rows,
+    replace,
+)
 from kullback.families import Categorical as Label
 from kullback.families import Coordinates
 from kullback.geometry import relative_entropy
@@ -93,6 +102,14 @@ class Mixture(ClosedFormModel):
         """Return log Σ_h ω_h p(v | h) for each row."""
         return jax.nn.logsumexp(self._joint(batch), axis=-1)
 
+    def leave_one_out(self, batch: Batch, carry: None = None) -> Float[Array, "rows columns"]:
+        """Return log Σ_h ω_h p(v without an entry | h) for each row and column."""
+
+        def one(rows: Batch, _: Array) -> Array:
+            return jax.nn.logsumexp(jnp.log(self.weights)[:, None] + self.components.leave_one_out(rows), axis=1)
+
+        return map_rows(one, batch)
+
     def posterior(self, batch: Batch, key: Any = None) -> Float[Array, "rows k"]:
         """Return the responsibilities p(h | v). A row that no component can explain leaves the weights as they are."""
         return _responsibilities(self._joint(batch), jnp.asarray(self.weights), 1.0)[0]
@@ -159,10 +176,31 @@ class Mixture(ClosedFormModel):
 
     def impute(self, batch: Batch, key: Array) -> Num[Array, "rows ..."]:
         """Draw the missing entries of each row: a label given what is observed, then the entries given both."""
-        first, second = jax.random.split(key)
-        h = jax.random.categorical(first, jnp.log(self.posterior(batch)), axis=-1)
-        drawn = self.components.impute(batch, second)
-        return drawn[jnp.arange(drawn.shape[0]), h]
+
+        def fill(rows: Batch, block: Array) -> Array:
+            first, second = jax.random.split(jax.random.fold_in(key, block))
+            h = jax.random.categorical(first, jnp.log(self.posterior(rows)), axis=-1)
+            drawn = self.components.impute(rows, second)
+            return drawn[jnp.arange(drawn.shape[0]), h]
+
+        return map_rows(fill, batch)
+
+    def conditional_embedding(self, batch: Batch) -> Any:
+        """Return the average of what the components expect of each row, by their responsibilities."""
+        return map_rows(lambda rows, _: average_embedding(self.components, rows, self.posterior(rows)), batch)
+
+    def from_embedding(self, embedding: Any) -> Num[Array, "rows ..."]:
+        """Return the rows with these embeddings, as the components do."""
+        return self.components.from_embedding(embedding)
+
+    def conditional_mode(self, batch: Batch) -> Num[Array, "rows ..."]:
+        """Return the mode of the most probable component given what is observed, given that."""
+
+        def fill(rows: Batch, _: Array) -> Array:
+            own = self.components.conditional_mode(rows)
+            return own[jnp.arange(own.shape[0]), jnp.argmax(self.posterior(rows), axis=-1)]
+
+        return map_rows(fill, batch)
 
     def own_statistics(self, like: Extent) -> MixtureStatistics:
         """Return the components' own statistics, with the weights as masses."""
@@ -206,6 +244,11 @@ class Mixture(ClosedFormModel):
         _, order = linear_sum_assignment(cost)
         ordered: Self = jax.tree.map(lambda leaf: leaf[order], self)
         return replace(ordered, components=align_components(ordered.components, reference.components))
+
+
+def average_embedding(members: Any, batch: Batch, share: Float[Array, "rows k"]) -> Any:
+    """Return what members expect of each row, averaged by their shares in it."""
+    return jax.tree.map(lambda e: jnp.einsum("rk,rk...->r...", share, e), members.conditional_embedding(batch))
 
 
 @jit

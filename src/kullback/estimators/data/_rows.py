@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from kullback.core import Batch, Model, Standardization
+from kullback.core import Batch, Model, Standardization, missing_bound
 from kullback.estimators.data._start_rows import sample_rows
 from kullback.learning import Clock, Learner, gather_in_turn
 
@@ -76,7 +76,13 @@ class Rows:
         for here, values, weight in self.chunks():
             values, weight = padded(values, weight)
             observed = ~np.isnan(values) if self.missing else None
-            yield here, Batch(values, weight, self.point_variance, observed, standardization)
+            most = self.most_missing if self.missing else None
+            yield here, Batch(values, weight, self.point_variance, observed, standardization, most_missing=most)
+
+    @functools.cached_property
+    def most_missing(self) -> int:
+        """How many entries a row lacks at most, rounded up."""
+        return max((missing_bound(~np.isnan(values)) for _, values, _ in self.chunks()), default=0)
 
     @functools.cached_property
     def standardization(self) -> tuple[Standardization, float]:

@@ -119,7 +119,8 @@ class Sequences:
         observed = ~np.isnan(values) if self.rows.missing else None
         inputs = None if self.inputs is None else self.padded(self.inputs, 0.0)
         time = TimeIndex(self.padded(self.starts, True), self.padded(self.lookahead, False), inputs)
-        return Batch(values, self.padded(self.weight, 0.0), self.rows.point_variance, observed, None, time)
+        most = self.rows.most_missing if self.rows.missing else None
+        return Batch(values, self.padded(self.weight, 0.0), self.rows.point_variance, observed, None, time, most)
 
     def hand_over(self) -> None:
         """Hand the rows over once, for all steps of a fit. Call it in 64 bits."""

@@ -120,16 +120,9 @@ class HiddenMarkovQuestions(SequenceEstimator):
         found, emission = np.stack(states), self._emission
         return StateForecast(found, found @ emission.means(emission.from_attributes(self)))
 
-    def impute(self, X: Any, lengths: Any = None, random_state: Any = None) -> np.ndarray:
-        """Draw the missing entries of X given all the rest; what is there stays as it is."""
-        data, model = self._question(X, lengths)
-        result = np.array(data.X)
-        if not data.rows.missing:
-            return result
-        random = check_random_state(self.random_state if random_state is None else random_state)
-        with computing():
-            drawn = np.asarray(_impute(model, data.batch(), jax.random.key(random.randint(2**31))))[: len(data)]
-        return np.where(np.isnan(result), drawn.reshape(result.shape), result)
+    def own_rows(self, count: int) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return one sequence that the model draws, always the same."""
+        return self.sample(count, random_state=0)[0], {}
 
     def sample(
         self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None
@@ -169,7 +162,6 @@ class HiddenMarkovQuestions(SequenceEstimator):
 _log_likelihood = adaptive_jit(HiddenMarkovModel.log_likelihood)
 _posterior = adaptive_jit(HiddenMarkovModel.posterior)
 _viterbi = adaptive_jit(HiddenMarkovModel.viterbi)
-_impute = adaptive_jit(HiddenMarkovModel.impute)
 _sample: Any = jit(HiddenMarkovModel.sample_sequence, static_argnums=2)
 
 

@@ -30,6 +30,8 @@ class Forecast(NamedTuple):
 class LinearDynamicalQuestions(SequenceEstimator):
     """What the Kalman filter and its smoother answer."""
 
+    _takes_inputs = True
+
     def score(self, X: Any, lengths: Any = None, inputs: Any = None) -> float:
         """Log-likelihood of all sequences together, in nats."""
         return float(np.sum(self._answer(X, lengths, _log_likelihood, inputs=inputs)))
@@ -82,19 +84,16 @@ class LinearDynamicalQuestions(SequenceEstimator):
         band = norm.ppf(0.5 + level / 2) * np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
         return Forecast(mean, covariance, mean - band, mean + band)
 
-    def impute(self, X: Any, lengths: Any = None, inputs: Any = None, random_state: Any = None) -> np.ndarray:
-        """Draw all missing entries of X together given the rest; what is there stays as it is."""
-        data, model = self._question(X, lengths, inputs)
-        result = np.array(data.X)
-        if not data.rows.missing:
-            return result
-        random = check_random_state(self.random_state if random_state is None else random_state)
-        with computing():
-            drawn = np.asarray(_impute(model, data.batch(), jax.random.key(random.randint(2**31))))[: len(data)]
-        filled = np.where(np.isnan(result), drawn, result)
-        if not np.isfinite(filled).all():
-            raise ValueError("X cannot be imputed: the system grows so fast that what it expects is not finite.")
-        return filled
+    def own_rows(self, count: int) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return one sequence that the system draws, always the same, with inputs of 0.
+
+        What a row adds to the likelihood of a linear system is as likely with any inputs.
+        """
+        self._check_is_fitted()
+        model = self.to_model()
+        driven = [part for part in (model.input_transition, model.input_observation) if part is not None]
+        inputs = np.zeros((count, driven[0].shape[1])) if driven else None
+        return self.sample(count, inputs, random_state=0)[0], {"inputs": inputs}
 
     @in_float64
     def sample(self, n_samples: int = 1, inputs: Any = None, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
@@ -141,8 +140,3 @@ def _sample_sequence(model: Any, key: Any, length: int, inputs: Any) -> Any:
 
 _forecast = jit(_ahead, static_argnums=2)
 _draw = jit(_sample_sequence, static_argnums=2)
-
-
-@adaptive_jit
-def _impute(model: Any, batch: Batch, key: Any) -> Any:
-    return model.impute(batch, key)

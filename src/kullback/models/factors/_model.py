@@ -8,7 +8,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.core import Batch, CenteredStatistics, ClosedFormModel, Extent, by_blocks, expand, replace, row_weight
+from kullback.core import (
+    Batch,
+    CenteredStatistics,
+    ClosedFormModel,
+    Extent,
+    by_blocks,
+    expand,
+    keep_observed,
+    replace,
+    row_weight,
+)
 from kullback.models.factors._principal import order_loadings
 from kullback.models.factors._rows import Factors, Member, Square, draw_missing, infer, moments
 from kullback.numerics import (
@@ -149,6 +159,15 @@ class FactorModel(ClosedFormModel):
         seen = jnp.ones(values.shape, bool) if observed is None else observed
         rows = jax.lax.map(lambda m: draw_missing(m[0], values, seen, m[1]), (members, jnp.moveaxis(drawn, 1, 0)))
         return jnp.moveaxis(rows, 0, 1).reshape(values.shape[0], *self.mean.shape)
+
+    def conditional_embedding(self, batch: Batch) -> Float[Array, "rows *batch n"]:
+        """Return E[v | vₒ] = μ + W·E[h | vₒ], with the observed entries as they are."""
+        expected = jnp.asarray(self.mean) + apply(self.loadings, self.posterior(batch).mean)
+        return keep_observed(batch, expected)
+
+    def conditional_mode(self, batch: Batch) -> Float[Array, "rows *batch n"]:
+        """Return the conditional mean: a Gaussian is the most probable there."""
+        return self.conditional_mean(batch)
 
     def own_statistics(self, like: Extent) -> CenteredStatistics:
         """Return the moments of the joint: means (0, μ), covariances (I, W) with h, variances 1 and diag(W Wᵀ) + Ψ."""

@@ -30,25 +30,6 @@ def without_time(batch: Batch) -> Batch:
     return replace(batch, time=None)
 
 
-def map_rows(function: Callable[..., Array], batch: Batch, *beside: Array) -> Array:
-    """Apply a function to all rows, block by block. It is given a block, its number, and the rows of arrays beside."""
-    total, block = batch.values.shape[0], block_rows(batch)
-    if total <= block:
-        return function(batch, jnp.asarray(0), *beside)
-
-    def block_of(index: Any) -> tuple[Any, Array]:
-        # the last block begins early enough to be full
-        start = jnp.minimum(index * block, total - block)
-        return start, function(batch.rows(start, block), index, *_cut(beside, start, block))
-
-    def one(index: Array, found: Array) -> Array:
-        start, rows = block_of(index)
-        return jax.lax.dynamic_update_slice_in_dim(found, rows, start, 0)
-
-    shape = jax.eval_shape(lambda: block_of(0)[1])
-    return jax.lax.fori_loop(0, -(-total // block), one, jnp.zeros((total, *shape.shape[1:]), shape.dtype))
-
-
 def forward_backward_blocks(
     chain: Chain,
     before: Float[Array, " k"],

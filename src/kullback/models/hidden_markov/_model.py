@@ -10,10 +10,10 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Int, Num
 
-from kullback.core import Batch, ClosedFormModel, Extent, TimeIndex, block_rows, by_blocks, replace
-from kullback.models._mixture import align_components, distances, tie_parameter
+from kullback.core import Batch, ClosedFormModel, Extent, TimeIndex, block_rows, by_blocks, map_rows, replace
+from kullback.models._mixture import align_components, average_embedding, distances, tie_parameter
 from kullback.models.hidden_markov import _log_forward_backward as logarithms
-from kullback.models.hidden_markov._blocks import forward_backward_blocks, map_rows, without_time
+from kullback.models.hidden_markov._blocks import forward_backward_blocks, without_time
 from kullback.models.hidden_markov._chain import Chain, Observed, Smoothed
 from kullback.models.hidden_markov._forward_backward import filter_states, smooth_states
 from kullback.models.hidden_markov._matching import as_matrices, match_states
@@ -120,6 +120,19 @@ class HiddenMarkovModel(ClosedFormModel):
     def log_likelihood(self, batch: Batch, carry: Any = None) -> Float[Array, " rows"]:
         """Return log p(v_t | v_1 … v_{t−1}) for each row; over a sequence they add up to its log-likelihood."""
         return filter_states(self._chain, self._observed(batch, carry)[0]).evidence
+
+    def leave_one_out(self, batch: Batch, carry: Any = None) -> Float[Array, "rows columns"]:
+        """Return log p(v_t without an entry | v_1 … v_{t−1}) for each row and column."""
+        observed, line = self._observed(batch, carry)
+        states = filter_states(self._chain, observed).states
+        before = jnp.concatenate([observed.before[None], states[:-1]])
+        expected = jnp.where(line.starts[:, None], self.initial, before @ self._chain.transitions)
+        ends = 0 if self.ending is None else jnp.where(line.ends[:, None], jnp.log(self.ending), 0)
+
+        def one(rows: Batch, _: Array, score: Array) -> Array:
+            return jax.nn.logsumexp(score[..., None] + self.emissions.leave_one_out(rows), axis=1)
+
+        return map_rows(one, without_time(batch), jnp.log(expected) + ends)
 
     def posterior(self, batch: Batch, key: Any = None, carry: Any = None) -> Float[Array, "rows k"]:
         """Return p(h_t | v_1 … v_T) for each row. A row that no state can explain says nothing of the states."""
@@ -274,6 +287,27 @@ class HiddenMarkovModel(ClosedFormModel):
             return own[jnp.arange(own.shape[0]), h]
 
         return map_rows(fill, without_time(batch), self.sample_path(batch, first))
+
+    def conditional_embedding(self, batch: Batch) -> Any:
+        """Return what the emissions expect of each row, by the probabilities of the states given all rows."""
+
+        def fill(rows: Batch, _: Array, share: Array) -> Any:
+            return average_embedding(self.emissions, rows, share)
+
+        return map_rows(fill, without_time(batch), self.posterior(batch))
+
+    def from_embedding(self, embedding: Any) -> Num[Array, "rows ..."]:
+        """Return the rows with these embeddings, as the emissions do."""
+        return self.emissions.from_embedding(embedding)
+
+    def conditional_mode(self, batch: Batch) -> Num[Array, "rows ..."]:
+        """Return what the states of the most probable path emit most probably, given what is observed."""
+
+        def fill(rows: Batch, _: Array, h: Array) -> Array:
+            own = self.emissions.conditional_mode(rows)
+            return own[jnp.arange(own.shape[0]), h]
+
+        return map_rows(fill, without_time(batch), self.viterbi(batch)[0])
 
     def own_statistics(self, like: Extent) -> HiddenMarkovStatistics:
         """Return expected counts and the emissions' own statistics over sequences of these lengths.

@@ -11,8 +11,9 @@ from kullback.models.linear import _learning
 from kullback.models.linear._basis import basis_towards, observability
 from kullback.models.linear._inference import Line, filter_states, last_state, log_likelihoods, smooth_states
 from kullback.models.linear._kalman import Smoothed, States, symmetric, unobserved_covariances, unobserved_means
+from kullback.models.linear._missing import draw_missing, expected_rows, leave_one_out
 from kullback.models.linear._observed_rows import Outputs
-from kullback.models.linear._sampling import draw_missing, draw_rows
+from kullback.models.linear._sampling import draw_rows
 from kullback.models.linear._statistics import LinearStatistics
 from kullback.models.linear._system import LinearSystem
 from kullback.numerics import LOG_TWO_PI, Numeric, whiten
@@ -60,6 +61,10 @@ class LinearDynamicalSystem(LinearSystem):
         """Return log p(v_t | v_1 … v_{t−1}) of each row: their sum is that of the sequences."""
         return log_likelihoods(self.dynamics, *self._read(batch, carry))
 
+    def leave_one_out(self, batch: Batch, carry: States | None = None) -> Float[Array, "rows n"]:
+        """Return log p(v_t without an entry | v_1 … v_{t−1}) of each row and column."""
+        return leave_one_out(self, batch, carry)
+
     def expected_statistics(self, batch: Batch, carry: States | None = None) -> tuple[LinearStatistics, States]:
         """Return the moments of states, inputs and rows, and the filtered state of the last row that counts.
 
@@ -103,6 +108,14 @@ class LinearDynamicalSystem(LinearSystem):
         expects of (v − y) where v is missing (Durbin and Koopman's simulation smoother).
         """
         return draw_missing(self, batch, key)
+
+    def conditional_embedding(self, batch: Batch) -> Float[Array, "rows n"]:
+        """Return what is expected of each row given all that is observed of the sequences, by the smoothed states."""
+        return expected_rows(self, batch)
+
+    def conditional_mode(self, batch: Batch) -> Float[Array, "rows n"]:
+        """Return the conditional mean: a Gaussian is the most probable there, all missing entries together."""
+        return self.conditional_mean(batch)
 
     def forecast(self, state: States, steps: int, inputs: Any = None) -> States:
         """Return N(mean, covariance) of the points 1 … `steps` ahead of a filtered state, each on its own."""
