@@ -5,6 +5,8 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
+from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 import kullback
@@ -135,6 +137,44 @@ def test_least_likely_rows_are_those_with_the_lowest_score():
     assert found[0] == 17
 
 
+def test_values_that_make_a_row_unlikely_are_named(tmp_path):
+    estimator, X = fitted("GaussianMixture")
+    X = X.copy()
+    X[17] = [50.0, X[17, 1]]
+    X[3, 1] = np.nan
+    context = ReportContext(estimator, X)
+    weights, means, covariances = estimator.weights_, estimator.means_, estimator.covariances_
+
+    def log_likelihood(kept):
+        parts = [
+            stats.multivariate_normal(mean[kept], covariance[np.ix_(kept, kept)]).logpdf(X[:, kept])
+            for mean, covariance in zip(means, covariances, strict=True)
+        ]
+        return logsumexp(np.reshape(parts, (2, -1)), axis=0, b=weights[:, None])
+
+    surprises = np.stack([log_likelihood([1 - k]) - log_likelihood([0, 1]) for k in range(2)], axis=1)
+    surprises[3] = [-log_likelihood([0])[3], np.nan]
+    found = context.contributions(np.arange(80))
+    expected = np.nan_to_num(surprises - np.nanmedian(surprises, axis=0))
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    (least,) = least_likely(context)
+    assert least.headers == ["row", "log-likelihood", "unlikely values", "column 0", "column 1"]
+    assert least.rows[0][0] == "17"
+    assert 1 < found[17, 1] < 0.1 * found[17, 0]  # so it is not worth naming
+    assert re.fullmatch(r"column 0 50 \(\+[\d,]+\)", least.rows[0][2])
+    text = write_report(estimator, tmp_path / "page.html", X).read_text(encoding="utf-8")
+    assert "more surprising the value is than usual" in text
+
+
+def test_columns_that_cannot_be_told_apart_are_not_named():
+    counts, X = fitted("CompoundDirichlet")  # counts of one total
+    (least,) = least_likely(ReportContext(counts, X))
+    assert least.headers == ["row", "log-likelihood", "column 0", "column 1"]
+    gaussian, X = fitted("GaussianMixture")
+    assert ReportContext(gaussian, X[:5]).contributions(np.arange(5)) is None  # nothing is usual yet
+    assert ReportContext(gaussian).contributions(np.arange(0)) is None
+
+
 @pytest.mark.slow
 def test_combination_shows_before_and_after(tmp_path):
     sites = [blobs(seed=seed) for seed in range(2)]
@@ -144,7 +184,7 @@ def test_combination_shows_before_and_after(tmp_path):
     check_page(page, text)
     assert [name for name in page.figures if name.startswith("combination-")] == [f"combination-{i}" for i in range(3)]
     begin = text.index('id="combination-table"')
-    cells = re.findall(r"<td>(−[\d.]+)</td>", text[begin : text.index("</table>", begin)])
+    cells = re.findall(r"<td[^>]*>(−[\d.]+)</td>", text[begin : text.index("</table>", begin)])
     told = [float(cell.replace("−", "-")) for cell in cells]
     expected = [estimator.score(sites[0]) for estimator in (*before, after)]
     np.testing.assert_allclose(told, expected, rtol=1e-3)
@@ -333,7 +373,7 @@ def test_tables_that_are_too_wide_for_a_phone_stack_their_cells(tmp_path):
     begin = text.index('<div class="table stacks" id="least-likely"')
     rows = text[begin : text.index("</table>", begin)]
     names = re.findall(r'data-name="([^"]*)"', rows)
-    assert names[:5] == ["row", "log-likelihood", "column 0", "column 1", "column 2"]
+    assert names[:6] == ["row", "log-likelihood", "unlikely values", "column 0", "column 1", "column 2"]
     assert rows.count('data-name="column 2"') == 10
 
 

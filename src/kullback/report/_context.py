@@ -4,19 +4,18 @@ import copy
 import functools
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kullback.core import Batch, TimeIndex
+from kullback.core import ClosedFormModel
 from kullback.estimators import check_lengths
 from kullback.report._columns import Column
 from kullback.report._text import clean, number
 from kullback.report._view import view_model
-from kullback.runtime import computing, in_float64, jit
+from kullback.runtime import computing
 
-#: Rows that are drawn from a model.
-_DRAWS = 2000
+#: Rows that are drawn from a model, and rows of the data that say what is usual: at most, and at least.
+_DRAWS, _USUAL, _FEW = 2000, 500, 20
 
 
 class ReportContext:
@@ -120,18 +119,35 @@ class ReportContext:
         return clean(words[int(value)]) if words and value in range(len(words)) else number(value)
 
     @functools.cached_property
-    @in_float64
     def log_likelihoods(self) -> np.ndarray | None:
         """The log-likelihood of each row of the data; in a series, given the rows before it."""
         if self.X is None or self.lacks_inputs:
             return None
         if not self.has_time:
             return np.asarray(self.estimator.score_samples(self.X))
-        missing = np.isnan(self.X)
-        observed = ~missing if missing.any() else None
-        steps = TimeIndex.of_lengths(self.lengths, self.inputs)
-        batch = Batch(np.where(missing, 0.0, self.X), None, 0.0, observed, None, steps)
-        return np.asarray(_log_likelihood(self.model, batch))
+        return np.asarray(self.estimator.row_log_likelihoods(self.X, self.lengths, self.inputs))
+
+    def contributions(self, rows: np.ndarray) -> np.ndarray | None:
+        """Return how much more surprising each entry of some rows is than most of its column, in nats.
+
+        It is −log p(entry | the rest of its row) less the median of its column: what `estimator.contributions` returns,
+        but for what is usual, which is quicker found in the data than in rows that the model draws. None where columns
+        cannot be compared: of one column or few rows, and in models that cannot leave out an entry of a row.
+        """
+        comparable = len(self.names) > 1 and isinstance(self.model, ClosedFormModel) and not self.lacks_inputs
+        if self.X is None or len(self.X) < _FEW or not comparable:
+            return None
+        if self.has_time:
+            asked = np.arange(len(self.X))
+            surprises = np.asarray(self.estimator.row_surprises(self.X, self.lengths, self.inputs))
+            found = surprises[rows]
+        else:
+            asked = np.random.default_rng(0).permutation(len(self.X))[:_USUAL]
+            surprises = np.asarray(self.estimator.row_surprises(self.X[np.append(rows, asked)]))
+            found, surprises = np.split(surprises, [len(rows)])
+        known = np.ma.masked_invalid(np.where(np.isfinite(self.X[asked]), surprises, np.nan))
+        usual = np.ma.median(known, axis=0).filled(0.0)
+        return np.where(np.isfinite(self.X[rows]), found - usual, 0.0)
 
     @functools.cached_property
     def draws(self) -> np.ndarray:
@@ -153,11 +169,6 @@ class ReportContext:
         if self.has_time:
             return np.asarray(self.estimator.predict(self.X, self.lengths))
         return self.responsibilities.argmax(axis=1)
-
-
-@jit
-def _log_likelihood(model: Any, batch: Batch) -> Any:
-    return jnp.asarray(model.log_likelihood(batch))
 
 
 def describe_gaps(X: np.ndarray) -> str:

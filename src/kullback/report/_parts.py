@@ -13,6 +13,8 @@ from kullback.report._text import two_lines
 
 #: Inches: a picture that fits a phone, and one as wide as the page. Pixels: the width of a phone without its margins.
 NARROW, WIDE, _PHONE = 5.0, 10.0, 350
+#: Letters of a number or a short name at most.
+_TEXT = 24
 
 
 class Picture(NamedTuple):
@@ -34,6 +36,11 @@ class Table(NamedTuple):
     rows: list[list[str]]
     note: str
     colors: list[str]
+
+    @property
+    def long(self) -> list[bool]:
+        """Whether each column has texts, which break lines and stand on the left."""
+        return [any(len(cell) > _TEXT for cell in cells) for cells in zip(*self.rows, strict=True)]
 
     @property
     def wide(self) -> bool:

@@ -13,6 +13,8 @@ from kullback.report._text import all_or_some, number, percent
 _STRIP, _LEAST = 400, 10
 #: A row is sure with a larger probability of one component; where more of them are, a sentence says it all.
 _SURE, _VERY_SURE, _NEARLY_ALL = 0.9, 0.999, 0.95
+#: Columns that are named for each of the least likely rows, and columns of which all values are shown besides.
+_BLAMED, _VALUES = 3, 8
 
 
 def certainty(context: ReportContext) -> str:
@@ -51,20 +53,43 @@ def responsibilities(context: ReportContext) -> list[Picture]:
 
 
 def least_likely(context: ReportContext) -> list[Table]:
-    """Return the rows that the model expects least."""
+    """Return the rows that the model expects least, and the columns that make them unlikely."""
     each = context.log_likelihoods
     if each is None or context.X is None:
         return []
     order = np.argsort(each, kind="stable")[:_LEAST]
-    rows = [
-        [f"{row:,}", number(each[row]), *(context.entry(row, place) for place in range(len(context.names)))]
-        for row in order
-    ]
-    headers = ["row", "log-likelihood", *context.names]
+    columns: dict[str, list[str]] = {"row": [f"{row:,}" for row in order]}
     if len(context.lengths) > 1:
         ends = np.cumsum(context.lengths)
-        headers.insert(1, "sequence")
-        for row, cells in zip(order, rows, strict=True):
-            cells.insert(1, f"{np.searchsorted(ends, row, side='right'):,}")
-    note = "Log-likelihoods are given the rows before." if context.has_time else ""
-    return [table("least-likely", "Least likely rows", headers, rows, note)]
+        columns["sequence"] = [f"{np.searchsorted(ends, row, side='right'):,}" for row in order]
+    columns["log-likelihood"] = [number(each[row]) for row in order]
+    notes = ["Log-likelihoods are given the rows before."] if context.has_time else []
+    blamed = _blame(context, order)
+    if blamed is not None:
+        columns["unlikely values"] = blamed
+        notes.append(
+            "In parentheses: how many nats more surprising the value is than usual, given the rest of its row."
+        )
+    headers = list(columns)
+    if blamed is None or len(context.names) <= _VALUES:
+        headers += context.names
+        entries = [[context.entry(row, place) for row in order] for place in range(len(context.names))]
+    else:
+        entries = []
+    rows = [list(cells) for cells in zip(*columns.values(), *entries, strict=True)]
+    return [table("least-likely", "Least likely rows", headers, rows, " ".join(notes))]
+
+
+def _blame(context: ReportContext, rows: np.ndarray) -> list[str] | None:
+    """Return the values that make rows unlikely, the most surprising first; None where columns are not told apart."""
+    contributions = context.contributions(rows)
+    if contributions is None or (contributions == contributions[:, :1]).all():
+        return None
+
+    def describe(row: int, told: np.ndarray) -> str:
+        order, least = np.argsort(-told, kind="stable")[:_BLAMED], max(1.0, 0.1 * min(told.max(), 1e300))
+        largest = [place for place in order if told[place] >= least]
+        texts = [f"{context.names[k]} {context.entry(row, k)} (+{number(told[k], 3)})" for k in largest]
+        return ", ".join(texts) or "no single value"
+
+    return [describe(row, told) for row, told in zip(rows, contributions, strict=True)]
