@@ -40,8 +40,7 @@ class Table(NamedTuple):
     @property
     def long(self) -> list[bool]:
         """Whether each column has texts, which break lines and stand on the left."""
-        columns = zip(self.headers, *self.rows, strict=True)
-        return [any(len(cell) > _TEXT for cell in cells) for cells in columns]
+        return [any(len(cell) > _TEXT for cell in cells) for cells in zip(*self.rows, strict=True)]
 
     @property
     def wide(self) -> bool:

@@ -7,14 +7,14 @@ from kullback.plots import panels, plot_responsibilities
 from kullback.report._components import some_rows
 from kullback.report._context import ReportContext
 from kullback.report._parts import Picture, Table, picture, table
-from kullback.report._text import all_or_some, number, percent
+from kullback.report._text import all_or_some, number, percent, short
 
 #: Rows of the strip of responsibilities, and of the table of the least likely.
 _STRIP, _LEAST = 400, 10
 #: A row is sure with a larger probability of one component; where more of them are, a sentence says it all.
 _SURE, _VERY_SURE, _NEARLY_ALL = 0.9, 0.999, 0.95
-#: Columns that are named for each of the least likely rows, and columns of which all values are shown besides.
-_BLAMED, _VALUES = 3, 8
+#: Columns that are named for each of the least likely rows; columns, and letters of their names, beside them at most.
+_BLAMED, _VALUES, _LETTERS = 3, 8, 120
 
 
 def certainty(context: ReportContext) -> str:
@@ -71,7 +71,7 @@ def least_likely(context: ReportContext) -> list[Table]:
             "In parentheses: how many nats more surprising the value is than usual, given the rest of its row."
         )
     headers = list(columns)
-    if blamed is None or len(context.names) <= _VALUES:
+    if blamed is None or (len(context.names) <= _VALUES and sum(map(len, context.names)) <= _LETTERS):
         headers += context.names
         entries = [[context.entry(row, place) for row in order] for place in range(len(context.names))]
     else:
@@ -89,7 +89,7 @@ def _blame(context: ReportContext, rows: np.ndarray) -> list[str] | None:
     def describe(row: int, told: np.ndarray) -> str:
         order, least = np.argsort(-told, kind="stable")[:_BLAMED], max(1.0, 0.1 * min(told.max(), 1e300))
         largest = [place for place in order if told[place] >= least]
-        texts = [f"{context.names[k]} {context.entry(row, k)} (+{number(told[k], 3)})" for k in largest]
+        texts = [f"{short(context.names[k], 24)} {context.entry(row, k)} (+{number(told[k], 3)})" for k in largest]
         return ", ".join(texts) or "no single value"
 
     return [describe(row, told) for row, told in zip(rows, contributions, strict=True)]
