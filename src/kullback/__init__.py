@@ -26,8 +26,9 @@ _ROOMS = (
 )
 _NAMES = (*REGISTRY, "Imputer", "combine", "load", "relative_entropy")
 _SEARCHES = ("minimize", "minimize_binary")
+_PICTURES = ("plot",)
 
-__all__ = ["__version__", *_NAMES, *_SEARCHES, *_ROOMS]  # pyright: ignore
+__all__ = ["__version__", *_NAMES, *_SEARCHES, *_PICTURES, *_ROOMS]  # pyright: ignore
 
 
 def __getattr__(name: str) -> Any:
@@ -37,6 +38,8 @@ def __getattr__(name: str) -> Any:
         return load_name("kullback.estimators", name)
     if name in _SEARCHES:
         return load_name("kullback.search", name)
+    if name in _PICTURES:
+        return load_name("kullback.report", name)
     raise AttributeError(f"module 'kullback' has no attribute {name!r}")
 
 

@@ -50,7 +50,7 @@ def size_of(name):
 
 def held(path):
     """Return all that a model file says, arrays bit by bit."""
-    loaded, columns, _ = read_model(path)
+    loaded, columns, *_ = read_model(path)
     told = {"kind": type(loaded).__name__, "columns": columns, **loaded.get_params()}
     told |= {name: value for name, value in vars(loaded).items() if name.endswith("_")}
     return {name: value.tobytes() if hasattr(value, "tobytes") else value for name, value in sorted(told.items())}

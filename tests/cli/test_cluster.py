@@ -28,7 +28,7 @@ def address():
 
 
 def assert_same(one, other):
-    (one, columns, _), (other, others, _) = read_model(one), read_model(other)
+    (one, columns, *_), (other, others, *_) = read_model(one), read_model(other)
     for name in one._attributes(one.to_model()):
         np.testing.assert_allclose(getattr(other, name), getattr(one, name), rtol=1e-9, atol=1e-9, err_msg=name)
     assert columns == others

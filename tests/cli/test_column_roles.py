@@ -33,7 +33,7 @@ SYSTEM = ["fit", "linear-dynamical-system", "data.csv", "--n-latents", 1, "--inp
 
 def test_batch_em_learns_from_sequences_and_inputs(run, data):
     run(*SYSTEM, "--method", "em", "--max-iter", 5)
-    found, columns, _ = read_model("m.safetensors")
+    found, columns, *_ = read_model("m.safetensors")
     alone = kullback.LinearDynamicalSystem(1, max_iter=5, random_state=0).fit(SERIES, LENGTHS, INPUTS)
     for name in alone._attributes(alone.to_model()):
         np.testing.assert_array_equal(getattr(found, name), getattr(alone, name), err_msg=name)

@@ -167,7 +167,7 @@ def test_models_are_combined(run, refused, tmp_path):
         )
     said = run("combine", "a.safetensors", "b.safetensors", "--save", "all.safetensors").stdout
     assert said == "GaussianMixture of 2 models, 800 points: all.safetensors\n"
-    together, columns, _ = read_model("all.safetensors")
+    together, columns, *_ = read_model("all.safetensors")
     assert sorted(together.means_[:, 0].round()) == [-3, 3]
     assert columns["names"] == ["c0", "c1", "c2", "c3"]
     run("combine", "a.safetensors", "b.safetensors", "--weights", "1,0", "--save", "one.safetensors")

@@ -32,10 +32,46 @@ def test_marginal_curves_add_up_to_the_mixture_over_a_histogram_of_area_1():
     densities = np.stack([np.full(11, 0.5), 1 - np.abs(x)])
     values = np.append(np.random.default_rng(0).uniform(-1, 1, 500), np.nan)
     axes = plot_marginal(x, densities, [0.25, 0.75], values)
-    dashed, solid = axes.lines[:2], axes.lines[2]
-    np.testing.assert_allclose(sum(line.get_ydata() for line in dashed), solid.get_ydata())
-    np.testing.assert_allclose(solid.get_ydata(), [0.25, 0.75] @ densities)
-    assert sum(bar.get_width() * bar.get_height() for bar in axes.patches) == pytest.approx(1)
+    parts, whole = axes.lines[:2], axes.lines[2]
+    np.testing.assert_allclose(sum(line.get_ydata() for line in parts), whole.get_ydata())
+    np.testing.assert_allclose(whole.get_ydata(), [0.25, 0.75] @ densities)
+    assert [line.get_linestyle() for line in axes.lines] == ["-", "-", "--"]  # components are seen in the gaps
+    assert parts[0].get_linewidth() > whole.get_linewidth()
+    assert len(axes.collections) == 2  # and filled
+    assert histogram_area(axes) == pytest.approx(1)
+
+
+def histogram(axes):
+    heights, edges, _ = axes.patches[0].get_data()
+    return heights, edges
+
+
+def histogram_area(axes):
+    heights, edges = histogram(axes)
+    return heights @ np.diff(edges)
+
+
+@pytest.mark.parametrize(("step", "count"), [(1.0, 12), (1.0, 500), (0.1, 30), (25.0, 7)])
+def test_bins_of_rounded_values_hold_equally_many_of_them(step, count):
+    every = step * np.arange(-3, count - 3)
+    values = np.concatenate([every, every, np.random.default_rng(0).choice(every, 400)])
+    axes = plot_marginal(np.linspace(-5 * step, step * count, 50), np.full((1, 50), 0.1), [1.0], values)
+    _, edges = histogram(axes)
+    inside, _ = np.histogram(every, edges)
+    assert set(inside[:-1]) == {inside[0]}  # the last may have fewer: values end within it
+    assert 1 <= inside[-1] <= inside[0]
+    assert inside.sum() == count  # no value lies outside
+    assert inside[0] == 1 or len(inside) > 10
+    assert histogram_area(axes) == pytest.approx(1)
+
+
+def test_bins_of_other_values_fill_the_picture():
+    values = np.random.default_rng(0).normal(size=300)
+    for drawn in (values, np.full(5, 2.0), np.append(np.arange(9.0), 0.3)):
+        heights, edges = histogram(plot_marginal([-9.0, 9.0], [[0.1, 0.1]], [1.0], drawn))
+        assert edges[0] == -9
+        assert edges[-1] == 9
+        assert len(heights) >= 8
 
 
 def test_marginal_bars_have_the_data_as_dots():
@@ -103,7 +139,7 @@ def test_forecast_begins_after_the_data():
 def test_without_times_ahead_there_is_no_forecast():
     axes = plot_forecast([3, 4, 5], [1, 2, 3], [1, 2, 3], [], [])
     assert axes.get_xlim() == (3, 5)
-    assert axes.get_legend_handles_labels()[1] == ["data", "expected one step before"]
+    assert axes.get_legend_handles_labels()[1] == ["data", "one-step prediction"]
 
 
 def test_learning_from_a_stream_is_drawn_over_the_points_seen():

@@ -114,7 +114,7 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.elements, self.text = [], [], {}
+        self.open, self.elements, self.text, self.heads = [], [], {}, []
         self.feed(text)
         self.close()
         assert not self.open, f"never closed: {self.open}"
@@ -133,9 +133,22 @@ class Page(HTMLParser):
     def handle_data(self, data):
         tag = self.open[-1] if self.open else None
         self.text.setdefault(tag, []).append(data)
+        if {"dt", "dd"} & set(self.open):
+            self.heads.append(("dt" if "dt" in self.open else "dd", data))
 
     def all(self, tag):
         return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def facts(self):
+        """What the head of the page says, by name."""
+        found, open_ = {}, None
+        for tag, text in self.heads:
+            if tag == "dt":
+                found[open_ := text] = ""
+            elif open_ is not None:
+                found[open_] += text
+        return {name: value.strip() for name, value in found.items()}
 
     @property
     def figures(self):

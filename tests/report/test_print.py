@@ -17,7 +17,7 @@ from report.test_browser import FLAGS
 
 CHROMIUM = shutil.which("chromium")
 #: Figures and tables, which must stay whole, and the last header of each table, which must be on the sheet.
-PARTS = re.compile(r'<(?:figure|div class="table") id="([\w-]+)"[^>]*>')
+PARTS = re.compile(r'<(?:figure|div class="table[^"]*") id="([\w-]+)"[^>]*>')
 LAST_HEADER = "</th></tr></thead>"
 LINK = re.compile(r"/Rect \[([-\d. ]+)\]\s*/A <<[^>]*/URI \(http://part/([\w-]+)\)")
 

@@ -1,9 +1,12 @@
+import datetime
 import functools
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
+from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 import kullback
@@ -17,27 +20,29 @@ from kullback.report._context import ReportContext
 from kullback.report._facts import facts as facts_of
 from kullback.report._linear_system import _one_step
 from kullback.report._parts import table
-from kullback.report._rows import least_likely
+from kullback.report._rows import certainty, least_likely, responsibilities
 from report.reports import CHAIN, MAKE, Page, blobs, fitted, series
 from tiers import slow
 
 #: What each kind shows with data, besides marginals.
 FIGURES = {
-    "GaussianMixture": {"ellipses", "responsibilities"},
-    "BernoulliMixture": {"responsibilities"},
-    "PoissonMixture": {"ellipses", "responsibilities"},
-    "CategoricalMixture": {"responsibilities"},
-    "Mixture": {"responsibilities"},
-    "CompoundDirichlet": set(),
+    "GaussianMixture": {"ellipses"},
+    "BernoulliMixture": {"scatter", "responsibilities"},
+    "PoissonMixture": {"ellipses"},
+    "CategoricalMixture": {"scatter", "responsibilities"},
+    "Mixture": {"scatter"},
+    "CompoundDirichlet": {"scatter"},
     "ProbabilisticPCA": {"ellipses", "loadings", "explained"},
     "FactorAnalysis": {"ellipses", "loadings", "explained"},
     "GaussianHMM": {"timeline", "transitions", "ellipses"},
     "CategoricalHMM": {"timeline", "transitions"},
     "PoissonHMM": {"timeline", "transitions", "ellipses"},
-    "MultinomialHMM": {"timeline", "transitions"},
-    "HMM": {"timeline", "transitions"},
+    "MultinomialHMM": {"timeline", "transitions", "scatter"},
+    "HMM": {"timeline", "transitions", "scatter"},
     "LinearDynamicalSystem": {"forecast", "eigenvalues"},
 }
+
+NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 
 
 def read(path):
@@ -72,8 +77,8 @@ def test_every_kind_has_a_page(kind, tmp_path):
     assert ("learning" in page.figures) == (len(getattr(estimator, "lower_bounds_", [])) > 1)
     assert "least-likely" in page.ids
     if not hasattr(estimator, "score_samples") or kind.endswith("HMM"):  # a series: the score is that of all rows
-        facts = dict(zip(page.text["dt"], page.text["dd"], strict=True))
-        told = float(facts["Log-likelihood of the data"].split()[0].replace("−", "-"))
+        facts = page.facts
+        told = float(facts["Log-likelihood of these rows"].split()[0].replace("−", "-"))
         assert told == pytest.approx(estimator.score(X) / len(X), rel=1e-3)
 
 
@@ -107,13 +112,14 @@ def test_head_tells_what_was_learned_from_how_much(tmp_path):
     page, _ = read(write_report(estimator, tmp_path / "page.html", X.to_numpy()))  # the names are known from the fit
     assert {"a", "b"} <= set(page.text["strong"])
     assert estimator.feature_names_in_.tolist() == ["a", "b"]
-    facts = dict(zip(page.text["dt"], page.text["dd"], strict=True))
-    assert facts["Model"] == "GaussianMixture"
+    facts = page.facts
+    assert "Model" not in facts  # the heading has it
+    assert dict(facts_of(ReportContext(estimator), "A title"))["Model"] == "GaussianMixture"
     assert facts["Components"] == "2"
     assert facts["Learned from"] == "80 rows"
     assert facts["Converged"].startswith("yes")
-    assert facts["kullback"] == kullback.__version__
-    told = float(facts["Log-likelihood of the data"].split()[0].replace("−", "-"))
+    assert facts["Page written"].endswith(f"kullback {kullback.__version__}")
+    told = float(facts["Log-likelihood of these rows"].split()[0].replace("−", "-"))
     assert told == pytest.approx(estimator.score(X), rel=1e-3)
     stream = kullback.GaussianMixture(2, random_state=0).fit_stream(np.array_split(X.to_numpy(), 4))
     told_of_stream = dict(facts_of(ReportContext(stream)))
@@ -131,6 +137,44 @@ def test_least_likely_rows_are_those_with_the_lowest_score():
     assert found[0] == 17
 
 
+def test_values_that_make_a_row_unlikely_are_named(tmp_path):
+    estimator, X = fitted("GaussianMixture")
+    X = X.copy()
+    X[17] = [50.0, X[17, 1]]
+    X[3, 1] = np.nan
+    context = ReportContext(estimator, X)
+    weights, means, covariances = estimator.weights_, estimator.means_, estimator.covariances_
+
+    def log_likelihood(kept):
+        parts = [
+            stats.multivariate_normal(mean[kept], covariance[np.ix_(kept, kept)]).logpdf(X[:, kept])
+            for mean, covariance in zip(means, covariances, strict=True)
+        ]
+        return logsumexp(np.reshape(parts, (2, -1)), axis=0, b=weights[:, None])
+
+    surprises = np.stack([log_likelihood([1 - k]) - log_likelihood([0, 1]) for k in range(2)], axis=1)
+    surprises[3] = [-log_likelihood([0])[3], np.nan]
+    found = context.contributions(np.arange(80))
+    expected = np.nan_to_num(surprises - np.nanmedian(surprises, axis=0))
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    (least,) = least_likely(context)
+    assert least.headers == ["row", "log-likelihood", "unlikely values", "column 0", "column 1"]
+    assert least.rows[0][0] == "17"
+    assert 1 < found[17, 1] < 0.1 * found[17, 0]  # so it is not worth naming
+    assert re.fullmatch(r"column 0 50 \(\+[\d,]+\)", least.rows[0][2])
+    text = write_report(estimator, tmp_path / "page.html", X).read_text(encoding="utf-8")
+    assert "more surprising the value is than usual" in text
+
+
+def test_columns_that_cannot_be_told_apart_are_not_named():
+    counts, X = fitted("CompoundDirichlet")  # counts of one total
+    (least,) = least_likely(ReportContext(counts, X))
+    assert least.headers == ["row", "log-likelihood", "column 0", "column 1"]
+    gaussian, X = fitted("GaussianMixture")
+    assert ReportContext(gaussian, X[:5]).contributions(np.arange(5)) is None  # nothing is usual yet
+    assert ReportContext(gaussian).contributions(np.arange(0)) is None
+
+
 @pytest.mark.slow
 def test_combination_shows_before_and_after(tmp_path):
     sites = [blobs(seed=seed) for seed in range(2)]
@@ -140,12 +184,12 @@ def test_combination_shows_before_and_after(tmp_path):
     check_page(page, text)
     assert [name for name in page.figures if name.startswith("combination-")] == [f"combination-{i}" for i in range(3)]
     begin = text.index('id="combination-table"')
-    cells = re.findall(r"<td>(−[\d.]+)</td>", text[begin : text.index("</table>", begin)])
+    cells = re.findall(r"<td[^>]*>(−[\d.]+)</td>", text[begin : text.index("</table>", begin)])
     told = [float(cell.replace("−", "-")) for cell in cells]
     expected = [estimator.score(sites[0]) for estimator in (*before, after)]
     np.testing.assert_allclose(told, expected, rtol=1e-3)
 
-    with pytest.raises(ValueError, match=r"before\[0\] is a GaussianHMM of 2 columns"):
+    with pytest.raises(ValueError, match="model 0 in before is a GaussianHMM of 2 columns"):
         write_report(after, tmp_path / "page.html", before=[fitted("GaussianHMM")[0]])
 
 
@@ -185,12 +229,14 @@ def test_long_and_wide_tables_are_shown_in_part_and_the_page_says_so(tmp_path):
     page, text = read(write_report(estimator, tmp_path / "page.html", X))
     check_page(page, text)
     assert "2,000 of 2,500 rows" in text
-    assert "The first 12 of 13 columns" in text
-    assert "3 more columns are not shown" in text
+    assert text.count("The first 12 of 13 columns") == 1
     assert len([name for name in page.figures if name.startswith("marginal-")]) == 12
     long = table("key", "Title", ["a"], [[place] for place in range(25)])
     assert len(long.rows) == 20
-    assert long.note == "5 more rows are not shown."
+    assert long.note == "The first 20 of 25 rows."
+    wide = table("key", "Title", [str(k) for k in range(15)], [list(range(15))])
+    assert len(wide.headers) == len(wide.rows[0]) == 12
+    assert wide.note == "The first 12 of 15 columns."
 
 
 @functools.cache
@@ -206,17 +252,16 @@ def test_a_system_with_inputs_says_what_it_cannot_show(tmp_path):
     system, X, inputs = driven()
     page, text = read(write_report(system, tmp_path / "page.html", X))
     check_page(page, text)
-    assert "The system has inputs, and the report got none" in text
+    assert "This model takes inputs, and none were given" in text
     assert page.figures == ["eigenvalues", "learning"]
     page, text = read(write_report(system, tmp_path / "page.html", X, lengths=[50, 70], inputs=inputs))
     check_page(page, text)
     assert page.figures == ["forecast", "eigenvalues", "learning"]
-    assert "There is no forecast: the inputs of the rows ahead are not known." in text
+    assert "There is no forecast, because the future inputs were not given." in text
     assert "The last 69 rows of the last sequence" in text
-    facts = dict(zip(page.text["dt"], page.text["dd"], strict=True))
-    told = float(facts["Log-likelihood of the data"].split()[0].replace("−", "-"))
+    told = float(page.facts["Log-likelihood of these rows"].split()[0].replace("−", "-"))
     assert told == pytest.approx(system.score(X, [50, 70], inputs) / len(X), rel=1e-3)
-    assert facts["Data shown here"] == "120 rows in 2 sequences"
+    assert page.facts["Rows shown"] == "120 in 2 sequences"
 
 
 def test_a_forecast_goes_as_far_as_the_inputs_that_are_known(tmp_path):
@@ -224,7 +269,7 @@ def test_a_forecast_goes_as_far_as_the_inputs_that_are_known(tmp_path):
     given = {"lengths": [50, 70], "inputs": inputs, "future_inputs": inputs[:7]}
     page, text = read(write_report(system, tmp_path / "page.html", X, **given))
     check_page(page, text)
-    assert "and 7 rows ahead" in text
+    assert "a forecast of the next 7" in text
     assert {"input 0", "input 1"} <= set(page.text["th"])
 
 
@@ -241,7 +286,7 @@ def test_sequences_are_told_apart(tmp_path):
     lengths = [30, 50]
     page, text = read(write_report(estimator, tmp_path / "page.html", X, lengths=lengths))
     check_page(page, text)
-    assert "Dotted lines are where a sequence ends" in text
+    assert "Dotted lines mark the start of a new sequence" in text
     context = ReportContext(estimator, X, lengths)
     np.testing.assert_array_equal(context.labels, estimator.predict(X, lengths))
     assert context.log_likelihoods.sum() == pytest.approx(estimator.score(X, lengths), rel=1e-9)
@@ -258,9 +303,9 @@ def test_a_stream_has_a_curve_of_its_own(tmp_path):
     check_page(page, text)
     assert {"learning-stream", "learning-before"} <= set(page.figures)
     assert "learning" not in page.figures
-    assert "neighboring batches" not in text
+    assert "Neighboring batches" not in text
     stream.n_batches_seen_ = 1000
-    assert "neighboring batches" in write_report(stream, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Neighboring batches" in write_report(stream, tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_the_same_model_gives_the_same_bytes_and_leaves_settings_alone(tmp_path):
@@ -269,9 +314,69 @@ def test_the_same_model_gives_the_same_bytes_and_leaves_settings_alone(tmp_path)
     estimator, X = fitted("CompoundDirichlet")
     before = dict(mpl.rcParams)
     with mpl.rc_context({"text.parse_math": True, "font.family": ["serif"], "axes.facecolor": "red"}):
-        one = write_report(estimator, tmp_path / "folder" / "one.html", X).read_bytes()
+        one = write_report(estimator, tmp_path / "folder" / "one.html", X, date=NOON).read_bytes()
     assert dict(mpl.rcParams) == before
-    assert write_report(estimator, tmp_path / "two.html", X).read_bytes() == one
+    assert write_report(estimator, tmp_path / "two.html", X, date=NOON).read_bytes() == one
+
+
+def test_the_head_names_where_the_model_comes_from_and_when_the_page_was_written(tmp_path):
+    estimator, _ = fitted("CompoundDirichlet")
+    origin = {"Data": "<i>a b</i>.csv", "Made by": "kullback fit compound-dirichlet data.csv"}
+    page, text = read(write_report(estimator, tmp_path / "page.html", origin=origin, date=NOON, title="Counts"))
+    assert "<i>" not in text
+    assert {name: page.facts[name] for name in origin} == origin
+    assert page.facts["Page written"] == f"2026-03-01 12:00 UTC, kullback {kullback.__version__}"
+    assert page.facts["Model"] == "CompoundDirichlet"
+    assert page.text["h1"] == ["Counts"]
+    today = datetime.date.today()
+    page, _ = read(write_report(estimator, tmp_path / "page.html"))
+    written = datetime.date.fromisoformat(page.facts["Page written"].split()[0])
+    assert today <= written <= datetime.date.today()
+
+
+def test_models_before_have_their_names(tmp_path):
+    estimator, _ = fitted("BernoulliMixture")
+    before = {"Berlin <1>": estimator, "night shift": estimator}
+    page, text = read(write_report(estimator, tmp_path / "page.html", before=before))
+    check_page(page, text)
+    begin = text.index('id="combination-table"')
+    cells = re.findall(r"<th[^>]*>([^<]*)</th>", text[begin : text.index("</table>", begin)])
+    assert cells[-3:] == ["Berlin &lt;1&gt;", "night shift", "Combination"]
+    legend = text[text.index('id="combination-0"') :]
+    assert "Berlin &lt;1&gt;" in legend[: legend.index("</figure>")]
+
+
+def test_rows_that_are_nearly_all_sure_need_a_sentence_and_no_picture():
+    gaussian, X = fitted("GaussianMixture")
+    sure = ReportContext(gaussian, X)
+    assert responsibilities(sure) == []
+    assert certainty(sure) == "All 80 rows belong to one component with a probability above 0.999."
+    gray = np.concatenate([X, np.zeros((40, 2))])
+    highest = gaussian.predict_proba(gray).max(axis=1)
+    count = int(np.sum(highest > 0.9))
+    context = ReportContext(gaussian, gray)
+    assert len(responsibilities(context)) == 1
+    assert certainty(context).startswith(f"{count} of 120 rows (66.7 %) belong to one component with a probability")
+    told = re.search(r"the least certain is row (\d+), with ([\d.]+)\.$", certainty(context))
+    assert int(told.group(1)) == highest.argmin()
+    assert float(told.group(2)) == pytest.approx(highest.min(), rel=1e-2)
+    which = gaussian.predict(X[:1])[0]
+    one = certainty(ReportContext(gaussian, X[:1]))
+    assert one == f"The row belongs to component {which} with a probability of 1."
+    assert certainty(ReportContext(gaussian)) == ""
+
+
+def test_tables_that_are_too_wide_for_a_phone_stack_their_cells(tmp_path):
+    narrow = table("key", "Title", ["row", "value"], [["0", "1.5"]])
+    assert not narrow.wide
+    assert table("key", "Title", ["row", "value"], [["0", "a" * 60]]).wide
+    estimator, X = fitted("HMM")
+    _, text = read(write_report(estimator, tmp_path / "page.html", X))
+    begin = text.index('<div class="table stacks" id="least-likely"')
+    rows = text[begin : text.index("</table>", begin)]
+    names = re.findall(r'data-name="([^"]*)"', rows)
+    assert names[:6] == ["row", "log-likelihood", "unlikely values", "column 0", "column 1", "column 2"]
+    assert rows.count('data-name="column 2"') == 10
 
 
 def test_says_what_is_wrong(tmp_path):
@@ -307,11 +412,11 @@ def test_a_model_that_no_section_is_written_for_has_a_page(tmp_path):
     network = SmallAutoencoder(4, max_iter=2, n_iter_no_change=2, random_state=0, validation_fraction=0)
     with pytest.warns(ConvergenceWarning):
         network.fit(X)
-    page, text = read(write_report(network, tmp_path / "page.html", X))
+    page, text = read(write_report(network, tmp_path / "page.html", X, date=NOON))
     check_page(page, text)
     assert {"samples-0", "samples-1", "learning"} <= set(page.figures)
     assert "Least likely rows" in text
-    again = write_report(network, tmp_path / "again.html", X)
+    again = write_report(network, tmp_path / "again.html", X, date=NOON)
     assert again.read_text(encoding="utf-8") == text
 
 

@@ -47,7 +47,7 @@ def test_a_page_says_how_many_rows_have_missing_values(tmp_path):
     model = two_gaussians(2)
     text = write_report(model, tmp_path / "page.html", X, before=[model, model]).read_text(encoding="utf-8")
     assert text.count(f"{absent} of 80 rows have missing values and are not shown.") >= 2  # components, combination
-    assert f"{int(np.isnan(X[:, 0]).sum())} of 80 rows have no value here." in text
+    assert f"{int(np.isnan(X[:, 0]).sum())} of 80 values are missing." in text
     whole = write_report(model, tmp_path / "whole.html", blobs()).read_text(encoding="utf-8")
     assert "missing values" not in whole
     nothing = np.where(np.arange(160).reshape(80, 2) % 2, np.nan, blobs())  # no row is complete
@@ -133,4 +133,4 @@ def test_counts_have_bars_of_whole_numbers(rate):
 def test_a_page_of_wide_counts_says_what_a_bar_is(tmp_path):
     model = mixture(kullback.PoissonMixture, Independent(Poisson(np.array([[2.0, 40.0], [8.0, 1500.0]]))))
     text = write_report(model, tmp_path / "page.html").read_text(encoding="utf-8")
-    assert re.search(r"Each bar is of \d\d whole numbers\.", text)
+    assert re.search(r"Each bar is a group of \d\d whole numbers\.", text)

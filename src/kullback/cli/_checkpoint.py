@@ -65,7 +65,7 @@ class Checkpoint:
         return None, {}, Progress()
 
     def _read(self) -> tuple[Any, Columns, Progress]:
-        estimator, columns, checkpoint = read_model(self._path)
+        estimator, columns, checkpoint, _ = read_model(self._path)
         if checkpoint is None:
             raise ValueError(f"{self._path} is a model and no checkpoint: give --checkpoint another file.")
         theirs = checkpoint["command"]

@@ -9,6 +9,7 @@ from kullback.cli._arguments import Quiet, Save
 
 
 def combine(
+    context: typer.Context,
     models: Annotated[list[Path], typer.Argument(help="Two models or more, of one kind.", metavar="MODEL…")],
     save: Save,
     weights: Annotated[
@@ -21,6 +22,7 @@ def combine(
 ) -> None:
     """Make one model of several fitted apart, without their data."""
     from kullback import estimators
+    from kullback.cli._command_line import command_line
     from kullback.cli._messages import print_answer, print_warnings
     from kullback.cli._model_file import write_model
     from kullback.cli._saved_model import SavedModel
@@ -41,6 +43,7 @@ def combine(
         together = estimators.combine(
             [one.estimator for one in saved], shares, n_components=n_components, random_state=random_state
         )
-    write_model(together, save, {"names": first.names, "codes": first.codes})
+    columns = {"names": first.names, "codes": first.codes}
+    write_model(together, save, columns, arguments=command_line(context))
     if not quiet:
         print_answer(f"{first.kind} of {len(saved)} models, {together.n_points_seen_:,.0f} points: {save}")

@@ -12,6 +12,7 @@ from kullback.cli._arguments import BatchRows, Columns, Data, Format, Header, Js
 from kullback.cli._batch_fit import fit_batch
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._column_roles import Roles
+from kullback.cli._command_line import command_line
 from kullback.cli._input import Input
 from kullback.cli._messages import as_json_value, print_answer, print_message, print_warnings, write_json
 from kullback.cli._model_file import write_model
@@ -31,6 +32,7 @@ class Method(enum.StrEnum):
 
 def fit(
     estimator: Any,
+    context: typer.Context,
     data: Data,
     *,
     save: Save,
@@ -115,7 +117,7 @@ def fit(
     if not estimator.has_started:
         print_message("stopped before there were enough rows to start from: there is nothing to save.")
         raise typer.Exit(outcome.code)
-    write_model(estimator, save, rows.columns)
+    write_model(estimator, save, rows.columns, arguments=command_line(context))
     if not quiet:
         _print_result(estimator, outcome, save, time.monotonic() - began, as_json)
     if not outcome.progress.done:

@@ -14,15 +14,22 @@ Columns = dict[str, Any]
 
 
 class ModelFile(NamedTuple):
-    """A fitted estimator, its columns, and the checkpoint that the file is, if it is one."""
+    """A fitted estimator, its columns, the checkpoint that the file is, if it is one, and the command that made it."""
 
     estimator: Any
     columns: Columns
     checkpoint: dict[str, Any] | None
+    arguments: list[str]
 
 
-def write_model(estimator: Any, path: Path, columns: Columns | None, checkpoint: dict[str, Any] | None = None) -> None:
-    """Write a fitted estimator with what the command knows besides.
+def write_model(
+    estimator: Any,
+    path: Path,
+    columns: Columns | None,
+    checkpoint: dict[str, Any] | None = None,
+    arguments: list[str] | None = None,
+) -> None:
+    """Write a fitted estimator with what the command knows besides, and the words of the command.
 
     The names of columns and their categories belong to the estimator, so that Python can feed it frames too.
     """
@@ -34,7 +41,7 @@ def write_model(estimator: Any, path: Path, columns: Columns | None, checkpoint:
         if columns.get("codes"):
             named.categories_ = columns["codes"]
         columns = {name: value for name, value in columns.items() if name in ("sequence", "inputs")}
-    section = {"source": columns, "checkpoint": checkpoint}
+    section = {"source": columns, "checkpoint": checkpoint, "arguments": arguments}
     estimators.save(named, path, {name: value for name, value in section.items() if value is not None})
 
 
@@ -56,9 +63,12 @@ def read_model(path: Path) -> ModelFile:
         columns = {**columns, "names": None if names is None else names.tolist(), "codes": codes}
         if checkpoint is not None:
             checkpoint = _current(checkpoint)
+        arguments = section.get("arguments", [])
+        if not _are_words(arguments):
+            raise ValueError("arguments must be the words of a command")
     except ValueError as error:
         raise ValueError(f"{path} is damaged: {error}.") from None
-    return ModelFile(estimator, columns, checkpoint)
+    return ModelFile(estimator, columns, checkpoint, arguments)
 
 
 def _are_columns(value: Any) -> bool:

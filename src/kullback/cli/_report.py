@@ -1,5 +1,7 @@
 """kullback report."""
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,13 +18,13 @@ def report(
     ),
     before: Annotated[
         list[Path],
-        typer.Option(help="A model that this one combines, to be shown beside it.", metavar="MODEL"),
+        typer.Option(help="A model that this one combines, to be shown beside it; more than once.", metavar="MODEL"),
     ] = [],  # noqa: B006, typer copies it
-    title: Annotated[str | None, typer.Option(help="The heading; the kind of the model otherwise.")] = None,
+    title: Annotated[str | None, typer.Option(help="The heading; the name of the model file otherwise.")] = None,
     format: Format = None,
     header: Header = True,
 ) -> None:
-    """Write one page that tells what a model has learned."""
+    """Write one page about what a model has learned."""
     import numpy as np
 
     from kullback.cli._messages import print_answer, print_warnings
@@ -36,8 +38,43 @@ def report(
     chunk = None if data is None else saved.read(data, header=header, format=format)
     if saved.names is not None:
         saved.estimator.feature_names_in_ = np.array(saved.names, dtype=object)
+    origin = {"Model file": model.name}
+    if saved.arguments:
+        origin["Made by"] = shlex.join(saved.arguments)
+    if data is not None:
+        origin["Data"] = "standard input" if data == "-" else Path(data).name
     with print_warnings(quiet=True):  # the table has the names of the model, and an array cannot say so
         shown = {} if chunk is None else {"data": chunk.X, **chunk.extras}
-        others = [SavedModel.load(path).estimator for path in before]
-        page = write_report(saved.estimator, output, **shown, words=saved.codes, title=title, before=others or None)
+        others = {name: SavedModel.load(path).estimator for name, path in _names(before).items()}
+        page = write_report(
+            saved.estimator,
+            output,
+            **shown,
+            words=saved.codes,
+            title=model.stem if title is None else title,
+            origin=origin,
+            before=others or None,
+        )
     print_answer(str(page))
+
+
+def _names(paths: Sequence[Path]) -> dict[str, Path]:
+    """Return files by names that tell them apart: as much of the end of each path as it takes.
+
+    >>> list(_names([Path("a/model.safetensors"), Path("b/model.safetensors"), Path("c/night.safetensors")]))
+    ['a/model', 'b/model', 'night']
+    >>> list(_names([Path("model.safetensors"), Path("model.safetensors")]))
+    ['model', 'model (2)']
+    """
+    whole = [path.with_suffix("").parts for path in paths]
+    found: dict[str, Path] = {}
+    for path, parts in zip(paths, whole, strict=True):
+        ends = (parts[-length:] for length in range(1, len(parts) + 1))
+        own = (end for end in ends if sum(other[-len(end) :] == end for other in whole) == 1)
+        name = free = "/".join(next(own, parts))
+        copy = 1
+        while free in found:
+            copy += 1
+            free = f"{name} ({copy})"
+        found[free] = path
+    return found

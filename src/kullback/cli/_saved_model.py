@@ -16,6 +16,7 @@ class SavedModel(NamedTuple):
     """An estimator, the names of its columns, if it was fitted with some, and the words of columns that had words.
 
     `roles` are columns besides: the one that separates sequences, and inputs. A file may be a `checkpoint` of a fit.
+    `arguments` are the words of the command that made it, if one did.
     """
 
     estimator: Any
@@ -23,13 +24,14 @@ class SavedModel(NamedTuple):
     codes: dict[str, list[str]]
     roles: Roles
     checkpoint: dict[str, Any] | None
+    arguments: list[str]
 
     @classmethod
     def load(cls, path: Path) -> "SavedModel":
         """Read a model that this command or the library has saved."""
-        estimator, columns, checkpoint = read_model(path)
+        estimator, columns, checkpoint, arguments = read_model(path)
         roles = Roles(columns.get("sequence"), tuple(columns.get("inputs") or ()))
-        return cls(estimator, columns["names"], columns["codes"] or {}, roles, checkpoint)
+        return cls(estimator, columns["names"], columns["codes"] or {}, roles, checkpoint, arguments)
 
     @property
     def kind(self) -> str:

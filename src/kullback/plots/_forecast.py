@@ -1,4 +1,4 @@
-"""A series, what was expected of it, and what comes next."""
+"""A series, its one-step predictions, and its forecast."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ def plot_forecast(
     bands: Sequence[tuple[Any, Any, str]] = (),
     axes: Axes | None = None,
 ) -> Axes:
-    """Draw the end of a series, what one step before was expected of it, and a forecast with bands; return the Axes.
+    """Draw the end of a series, its one-step predictions, and a forecast with bands; return the Axes.
 
     `values` and `fitted` belong to the times `time`, `mean` to the times `ahead`. Each band is a lower edge, an upper
     edge and a name for the legend, the widest first. Without times `ahead` there is no forecast. `axes` is where to
@@ -26,12 +26,12 @@ def plot_forecast(
 
     >>> axes = plot_forecast([0, 1], [1.0, 2.0], [1.1, 1.8], [2], [2.5], [([2.0], [3.0], "95 %")])
     >>> axes.get_legend_handles_labels()[1]
-    ['data', 'expected one step before', '95 %', 'forecast']
+    ['data', 'one-step prediction', '95 %', 'forecast']
     """
     axes = axes_or_new(axes)
     time, ahead = np.asarray(time, dtype=float), np.asarray(ahead, dtype=float)
     axes.plot(time, values, "o", color="0.35", markersize=3, label="data")
-    axes.plot(time, fitted, "-", color=COLORS["vermilion"], linewidth=1.2, label="expected one step before")
+    axes.plot(time, fitted, "-", color=COLORS["vermilion"], linewidth=1.2, label="one-step prediction")
     for place, (lower, upper, name) in enumerate(bands):
         shade = 0.2 + 0.2 * place
         low, high = (np.asarray(edge, dtype=float) for edge in (lower, upper))

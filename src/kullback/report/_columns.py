@@ -1,4 +1,4 @@
-"""A column of the components in words, and with the names of its categories."""
+"""A column of the components in text, and with the names of its categories."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,12 +8,12 @@ import numpy as np
 from kullback.families import Marginal
 from kullback.report._text import clean, number, short
 
-#: Categories of a component that are told in words.
+#: Categories of a component that are listed.
 _CATEGORIES = 8
 
 
 class Column(NamedTuple):
-    """What a picture draws of a column, the parameters of each component in words, and what its codes stand for."""
+    """What a picture draws of a column, the parameters of each component as text, and what its codes stand for."""
 
     marginal: Marginal
     words: list[str]
@@ -21,7 +21,7 @@ class Column(NamedTuple):
 
     @classmethod
     def of(cls, marginal: Marginal, members: int, categories: Sequence[str] | None = None) -> "Column":
-        """Return the column of so many components, with the words for its codes where they are known."""
+        """Return the column of so many components, with the names of its categories where they are known."""
         names = tuple(map(clean, categories or ()))[: marginal.codes]
         known = marginal.codes > 0 and len(names) == marginal.codes
         if known or (marginal.codes and not marginal.parameters):
@@ -32,6 +32,11 @@ class Column(NamedTuple):
             {name: _Number(values[member]) for name, values in marginal.parameters.items()} for member in range(members)
         ]
         return cls(marginal, [marginal.words.format(**each) for each in parameters])
+
+    @property
+    def lists_categories(self) -> bool:
+        """Whether its text is a list of categories and their probabilities."""
+        return self.marginal.codes > 0 and (bool(self.categories) or not self.marginal.parameters)
 
     def density(self, x: np.ndarray) -> np.ndarray:
         """Return the density at points, of shape (components, points)."""

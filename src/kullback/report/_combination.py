@@ -1,4 +1,6 @@
-"""Models before they were combined, beside the combination."""
+"""Models that were combined, beside the combination."""
+
+from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -6,32 +8,35 @@ from scipy.optimize import linear_sum_assignment
 
 from kullback.models import distances
 from kullback.plots import colors_of, panels
-from kullback.report._components import column_values, draw_plane, name_bars, plane_of, rows_to_draw
+from kullback.report._components import chosen_columns, column_values, draw_plane, name_bars, plane_of, rows_to_draw
 from kullback.report._context import ReportContext
 from kullback.report._grid import grid
 from kullback.report._parts import Picture, Table, picture, table
-from kullback.report._text import number
+from kullback.report._text import number, short
 from kullback.runtime import computing
 
+#: Models by their names.
+Contexts = Mapping[str, ReportContext]
 #: Models and columns that are drawn, and points of each small picture.
 _MODELS, _COLUMNS, _POINTS = 7, 4, 400
+_AFTER = "Combination"
 
 
-def likelihoods(after: ReportContext, before: list[ReportContext]) -> Table:
+def likelihoods(after: ReportContext, before: Contexts) -> Table:
     """Return what each model has learned from, and its log-likelihood of the data."""
-    headers = ["model", "learned from (rows)"]
+    headers = ["model", "rows learned from"]
     rows = []
-    for name, context in [*_with_titles(before), ("combination", after)]:
+    for name, context in [*before.items(), (_AFTER, after)]:
         seen = getattr(context.estimator, "n_points_seen_", 0)
         rows.append([name, number(seen, 9) if seen else "unknown"])
         if context.log_likelihoods is not None:
             rows[-1].append(number(context.log_likelihoods.mean(), 5))
     if after.log_likelihoods is not None:
-        headers.append("log-likelihood of the data (nats per row)")
-    return table("combination-table", "Before and after", headers, rows)
+        headers.append("log-likelihood (nats per row)")
+    return table("combination-table", "Each model and the combination", headers, rows)
 
 
-def side_by_side(after: ReportContext, before: list[ReportContext]) -> list[Picture]:
+def side_by_side(after: ReportContext, before: Contexts) -> list[Picture]:
     """Return the components of each model and of the combination on the same plane, or their marginals."""
     if after.components is None:
         return []
@@ -51,16 +56,12 @@ def counterparts(context: ReportContext, after: ReportContext) -> np.ndarray:
     return found
 
 
-def _with_titles(before: list[ReportContext]) -> list[tuple[str, ReportContext]]:
-    return [(f"before: {place}", context) for place, context in enumerate(before)]
-
-
-def _planes(after: ReportContext, before: list[ReportContext]) -> list[Picture]:
+def _planes(after: ReportContext, before: Contexts) -> list[Picture]:
     plane = plane_of(after)
     if plane is None:
         return []
     points = None if after.X is None else rows_to_draw(after, _POINTS)
-    models = [*_with_titles(before)[:_MODELS], ("combination", after)]
+    models = [*list(before.items())[:_MODELS], (_AFTER, after)]
     shown = [(name, context, counterparts(context, after)) for name, context in models]
     room = panels()[1]  # one frame for all of them
     for _, context, numbers in shown:
@@ -74,13 +75,13 @@ def _planes(after: ReportContext, before: list[ReportContext]) -> list[Picture]:
             axes.set(**limits)
             return figure
 
-        return picture(f"combination-{place}", name.capitalize(), "", draw)
+        return picture(f"combination-{place}", name, "", draw)
 
     return [one(place, *each) for place, each in enumerate(shown)]
 
 
-def _marginals(after: ReportContext, before: list[ReportContext]) -> list[Picture]:
-    """Return the density of each model over each of the first columns: thin before, thick after."""
+def _marginals(after: ReportContext, before: Contexts) -> list[Picture]:
+    """Return the density of each model over some columns: dashed before, solid after."""
 
     def one(place: int) -> Picture:
         values = column_values(after, place)
@@ -89,11 +90,11 @@ def _marginals(after: ReportContext, before: list[ReportContext]) -> list[Pictur
 
         def draw(width: float) -> Figure:
             figure, axes = panels(width=width, height=3.0)
-            for number_, (context, color) in enumerate(zip(before, colors_of(len(before)), strict=True)):
-                total = context.weights @ at.densities(context.columns[place])
-                axes.plot(x, total, mark + "--", color=color, linewidth=1.2, markersize=4, label=f"before: {number_}")
             total = after.weights @ at.densities(after.columns[place])
-            axes.plot(x, total, mark + "-", color="black", linewidth=2, markersize=5, label="combination")
+            axes.plot(x, total, mark + "-", color="black", linewidth=2, markersize=5, label=_AFTER)
+            for (name, context), color in zip(before.items(), colors_of(len(before)), strict=True):
+                total = context.weights @ at.densities(context.columns[place])
+                axes.plot(x, total, mark + "--", color=color, linewidth=1.2, markersize=3, label=short(name))
             axes.set_ylim(bottom=0)
             axes.set_ylabel("probability" if after.columns[place].marginal.discrete else "density")
             name_bars(axes, at)
@@ -103,15 +104,15 @@ def _marginals(after: ReportContext, before: list[ReportContext]) -> list[Pictur
 
         return picture(f"combination-{place}", after.names[place], "", draw)
 
-    known = [place for place, column in enumerate(after.columns) if column.marginal.density is not None]
-    return [one(place) for place in known[:_COLUMNS]]
+    places = chosen_columns(after, _COLUMNS)
+    return [one(place) for place in places if after.columns[place].marginal.density is not None]
 
 
-def check_before(after: ReportContext, before: list[ReportContext]) -> None:
+def check_before(after: ReportContext, before: Contexts) -> None:
     """Raise unless the models could have been combined."""
-    for place, context in enumerate(before):
+    for name, context in before.items():
         if context.kind != after.kind or len(context.names) != len(after.names):
             raise ValueError(
-                f"before[{place}] is a {context.kind} of {len(context.names)} columns: the combination is a "
-                f"{after.kind} of {len(after.names)}, and all must be alike."
+                f"{name} in before is a {context.kind} of {len(context.names)} columns: the combination is a "
+                f"{after.kind} of {len(after.names)} columns, and they must be alike."
             )

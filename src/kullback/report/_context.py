@@ -4,20 +4,22 @@ import copy
 import functools
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kullback.core import Batch, TimeIndex
+from kullback.core import ClosedFormModel
 from kullback.estimators import check_lengths
 from kullback.report._columns import Column
 from kullback.report._text import clean, number
 from kullback.report._view import view_model
-from kullback.runtime import computing, in_float64, jit
+from kullback.runtime import computing
+
+#: Rows that are drawn from a model, and rows of the data that say what is usual: at most, and at least.
+_DRAWS, _USUAL, _FEW = 2000, 500, 20
 
 
 class ReportContext:
-    """A fitted estimator with its model, the names of its columns, and data or None.
+    """A fitted estimator with its model, the names of its columns and categories, and data or None.
 
     Rows of a model with time are sequences of these `lengths`, one below the other, with `inputs` if it takes some.
     """
@@ -38,9 +40,14 @@ class ReportContext:
         count = self.view.columns
         self.names = [f"column {place}" for place in range(count)] if names is None else [clean(n) for n in names]
         words = getattr(estimator, "categories_", {}) if words is None else words
-        self.categories = _words_of(words, count, known if names is None else names)
+        self.categories = self._find_categories(words, known if names is None else names)
         self.lengths = self._check_lengths(lengths)
         self.inputs = self.check_inputs("inputs", inputs, 0 if self.X is None else len(self.X))
+
+    def _find_categories(self, words: Any, names: Any) -> list[list[str] | None]:
+        """Return the names of the categories of each column, where they are known."""
+        labels = range(self.view.columns) if names is None else names
+        return [words.get(str(label)) for label in labels]
 
     def _check_lengths(self, lengths: Any) -> np.ndarray:
         if lengths is not None and (self.X is None or not self.has_time):
@@ -107,35 +114,62 @@ class ReportContext:
         return _describe_missing(count - len(self.complete), count, " and are not shown")
 
     def entry(self, row: int, place: int) -> str:
-        """Return an entry of the data as it is read: a number, or the word of its code."""
+        """Return an entry of the data as it is read: a number, or the name of its category."""
         assert self.X is not None
         value, words = self.X[row, place], self.categories[place]
         return clean(words[int(value)]) if words and value in range(len(words)) else number(value)
 
     @functools.cached_property
-    @in_float64
     def log_likelihoods(self) -> np.ndarray | None:
         """The log-likelihood of each row of the data; in a series, given the rows before it."""
         if self.X is None or self.lacks_inputs:
             return None
         if not self.has_time:
             return np.asarray(self.estimator.score_samples(self.X))
-        missing = np.isnan(self.X)
-        observed = ~missing if missing.any() else None
-        steps = TimeIndex.of_lengths(self.lengths, self.inputs)
-        batch = Batch(np.where(missing, 0.0, self.X), None, 0.0, observed, None, steps)
-        return np.asarray(_log_likelihood(self.model, batch))
+        return np.asarray(self.estimator.row_log_likelihoods(self.X, self.lengths, self.inputs))
+
+    def contributions(self, rows: np.ndarray) -> np.ndarray | None:
+        """Return how much more surprising each entry of some rows is than most of its column, in nats.
+
+        It is −log p(entry | the rest of its row) less the median of its column: what `estimator.contributions` returns,
+        but for what is usual, which is quicker found in the data than in rows that the model draws. None where columns
+        cannot be compared: of one column or few rows, and in models that cannot leave out an entry of a row.
+        """
+        comparable = len(self.names) > 1 and isinstance(self.model, ClosedFormModel) and not self.lacks_inputs
+        if self.X is None or len(self.X) < _FEW or not comparable:
+            return None
+        if self.has_time:
+            asked = np.arange(len(self.X))
+            surprises = np.asarray(self.estimator.row_surprises(self.X, self.lengths, self.inputs))
+            found = surprises[rows]
+        else:
+            asked = np.random.default_rng(0).permutation(len(self.X))[:_USUAL]
+            surprises = np.asarray(self.estimator.row_surprises(self.X[np.append(rows, asked)]))
+            found, surprises = np.split(surprises, [len(rows)])
+        known = np.ma.masked_invalid(np.where(np.isfinite(self.X[asked]), surprises, np.nan))
+        usual = np.ma.median(known, axis=0).filled(0.0)
+        return np.where(np.isfinite(self.X[rows]), found - usual, 0.0)
+
+    @functools.cached_property
+    def draws(self) -> np.ndarray:
+        """Rows that the model draws, the same every time."""
+        estimator = copy.copy(self.estimator)
+        if "random_state" in estimator.get_params(deep=False):
+            estimator.random_state = 0
+        found = estimator.sample(_DRAWS)
+        return np.asarray(found[0] if isinstance(found, tuple) else found, dtype=float)
+
+    @functools.cached_property
+    def responsibilities(self) -> np.ndarray:
+        """The probability of each component of a mixture given each row of the data."""
+        return np.asarray(self.estimator.predict_proba(self.X))
 
     @functools.cached_property
     def labels(self) -> np.ndarray:
         """The most probable component of each row, or the state on the most probable path."""
-        given = (self.lengths,) if self.has_time else ()
-        return np.asarray(self.estimator.predict(self.X, *given))
-
-
-@jit
-def _log_likelihood(model: Any, batch: Batch) -> Any:
-    return jnp.asarray(model.log_likelihood(batch))
+        if self.has_time:
+            return np.asarray(self.estimator.predict(self.X, self.lengths))
+        return self.responsibilities.argmax(axis=1)
 
 
 def describe_gaps(X: np.ndarray) -> str:
@@ -145,12 +179,6 @@ def describe_gaps(X: np.ndarray) -> str:
 
 def _describe_missing(some: int, count: int, then: str) -> str:
     return f" {some:,} of {count:,} rows {'has' if some == 1 else 'have'} missing values{then}." if some else ""
-
-
-def _words_of(words: Any, count: int, names: Any) -> list[list[str] | None]:
-    """Return the words that the categories of each column stand for, where there are some."""
-    labels = range(count) if names is None else names
-    return [words.get(str(label)) for label in labels]
 
 
 def _bare(estimator: Any) -> Any:

@@ -23,8 +23,10 @@ def loadings(context: ReportContext) -> list[Picture]:
         axes.set_xlabel("factor")
         return figure
 
-    shown = "" if matrix.shape == np.shape(context.model.loadings) else f" The first {len(matrix)} columns are shown."
-    caption = f"How much each column moves with each factor; blue is up, orange is down.{shown}"
+    columns, factors = np.shape(context.model.loadings)
+    caption = "How each column responds to each factor: blue is positive, orange negative."
+    if (columns, factors) != matrix.shape:
+        caption += f" The first {len(matrix)} of {columns:,} columns and {matrix.shape[1]} of {factors:,} factors."
     return [picture("loadings", "Loadings", caption, draw), _explained_variance(context)]
 
 
@@ -40,10 +42,8 @@ def _explained_variance(context: ReportContext) -> Picture:
             axes.set_xticks(range(len(parts)))
         return figure
 
-    caption = (
-        f"Bars: the part of each factor. Line: all up to it, {percent(parts.sum())} in the end. The rest is noise."
-    )
-    return picture("explained", "Variance explained", caption, draw)
+    caption = f"Bars: each factor. Line: the running total, {percent(parts.sum())} in all. The rest is noise."
+    return picture("explained", "Explained variance", caption, draw)
 
 
 def _shares(context: ReportContext) -> np.ndarray:
@@ -57,9 +57,9 @@ def factor_table(context: ReportContext) -> Table:
     """Return mean, loadings and noise of each column."""
     matrix = np.asarray(context.model.loadings)
     noise = np.broadcast_to(np.asarray(context.model.noise), len(context.names))
-    headers = ["column", "mean", "noise (deviation)", *(f"factor {place}" for place in range(matrix.shape[1]))]
+    headers = ["column", "mean", "noise (std. dev.)", *(f"factor {place}" for place in range(matrix.shape[1]))]
     rows = [
         [name, number(context.model.mean[place]), number(np.sqrt(noise[place])), *(number(w) for w in matrix[place])]
         for place, name in enumerate(context.names)
     ]
-    return table("factors-table", "Columns", headers, rows)
+    return table("factors-table", "Means, noise and loadings", headers, rows)

@@ -1,19 +1,22 @@
-"""What was learned from how much: the head of the page."""
+"""The head of the page: what was learned from how much, and where it comes from."""
 
+import datetime
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 import kullback
 from kullback.report._context import ReportContext
-from kullback.report._text import number
+from kullback.report._text import clean, number
 
 
-def facts(context: ReportContext) -> list[tuple[str, str]]:
-    """Return names and values, in the order in which they are read."""
+def facts(context: ReportContext, title: str = "") -> list[tuple[str, str]]:
+    """Return names and values, in the order in which they are read, below a title that may name the model already."""
     estimator = context.estimator
     size = [] if context.view.size is None else [context.view.size]
-    found: list[tuple[str, Any]] = [("Model", context.kind), *size, ("Columns", len(context.names))]
+    named = [] if title == context.kind else [("Model", context.kind)]
+    found: list[tuple[str, Any]] = [*named, *size, ("Columns", f"{len(context.names):,}")]
     seen = getattr(estimator, "n_points_seen_", None)
     if seen:
         found.append(("Learned from", f"{number(seen, 9)} rows"))
@@ -23,22 +26,32 @@ def facts(context: ReportContext) -> list[tuple[str, str]]:
     found += _end(estimator)
     if context.X is not None:
         many = f" in {len(context.lengths):,} sequences" if len(context.lengths) > 1 else ""
-        found.append(("Data shown here", f"{len(context.X):,} rows{many}"))
+        found.append(("Rows shown", f"{len(context.X):,}{many}"))
     each = context.log_likelihoods
     if each is not None:
-        found.append(("Log-likelihood of the data", f"{number(each.mean())} nats per row"))
+        found.append(("Log-likelihood of these rows", f"{number(each.mean())} nats per row"))
     elif _bound(context) is not None:
-        found.append(("Log-likelihood at the last step", f"{number(_bound(context))} nats per row"))
-    found.append(("kullback", kullback.__version__))
+        found.append(("Log-likelihood at the end of the fit", f"{number(_bound(context))} nats per row"))
     return [(name, str(value)) for name, value in found]
 
 
+def origin(given: Mapping[str, Any], date: datetime.datetime | None) -> list[tuple[str, str]]:
+    """Return where the model and the data come from, and when the page was written, by which version."""
+    now = datetime.datetime.now().astimezone() if date is None else date
+    written = f"{now:%Y-%m-%d %H:%M} {now:%Z}".strip()
+    return [
+        *((clean(name), clean(value)) for name, value in given.items()),
+        ("Page written", f"{written}, kullback {kullback.__version__}"),
+    ]
+
+
 def _end(estimator: Any) -> list[tuple[str, Any]]:
-    """Tell how a fit has ended; learning from a stream has no end."""
+    """Return how a fit has ended; learning from a stream has no end."""
     steps = getattr(estimator, "n_iter_", 0)
     if not steps or not hasattr(estimator, "converged_"):
         return []
-    return [("Converged", f"{'yes' if estimator.converged_ else 'no'}, {steps:,} steps")]
+    plural = "" if steps == 1 else "s"
+    return [("Converged", f"{'yes' if estimator.converged_ else 'no'}, {steps:,} iteration{plural}")]
 
 
 def _bound(context: ReportContext) -> float | None:

@@ -49,10 +49,9 @@ def grid(column: Column, weights: np.ndarray, values: np.ndarray | None) -> Grid
         if len(seen):
             low, high = min(low, seen.min()), max(high, seen.max())
         return _of_whole_numbers(float(np.floor(low)), float(np.ceil(high)))
-    if len(seen):
-        room = 0.05 * (seen.max() - seen.min()) or 1.0
-        inside = (seen.min() - room, seen.max() + room)
-        low, high = (max(low, inside[0]), min(high, inside[1])) if column.marginal.angle else inside
+    if len(seen) and not column.marginal.angle:
+        room = 0.05 * (seen.max() - seen.min())
+        low, high = min(low, seen.min() - room), max(high, seen.max() + room)
     return Grid(np.linspace(low, high, _POINTS))
 
 

@@ -6,10 +6,10 @@ from matplotlib.figure import Figure
 
 from kullback.plots import panels, plot_states, plot_transitions
 from kullback.report._context import ReportContext, describe_gaps
-from kullback.report._parts import Picture, Table, picture, row_panels, table
+from kullback.report._parts import Picture, Table, color_names, picture, row_panels, table
 from kullback.report._text import number, percent, short
 
-#: Rows and columns of the timeline, and words beside it.
+#: Rows and columns of the timeline, and categories beside it.
 _STEPS, _COLUMNS, _LEVELS = 1000, 4, 10
 
 
@@ -17,33 +17,44 @@ def timeline(context: ReportContext) -> list[Picture]:
     """Return the series over the colors of its most probable path of states."""
     if context.X is None:
         return []
-    X, path, k = context.X, context.labels, len(context.weights)
-    begin = max(len(X) - _STEPS, 0)
-    time = np.arange(begin, len(X))
-    names = context.names[:_COLUMNS]
-    ends = np.cumsum(context.lengths)
-    lengths = np.diff(np.append(begin, ends[ends > begin]))
+    X, names = context.X, context.names[:_COLUMNS]
+    begin, lengths = _last_steps(context)
 
     def draw(width: float) -> Figure:
         figure, axes = row_panels(names, width, 2.6, 1.9)
         for place, each in enumerate(axes):
-            plot_states(time, X[begin:, place], path[begin:], k, each, lengths)
-            _name_levels(each, context.columns[place].categories)
+            draw_states(each, context, place)
         return figure
 
-    caption = "Colors are the states on the most probable path."
+    caption = "Background colors show the most probable path of states."
     if len(lengths) > 1:
-        caption += " Dotted lines are where a sequence ends and the next begins."
+        caption += " Dotted lines mark the start of a new sequence."
     if begin:
-        caption += f" The last {_STEPS:,} of {len(X):,} rows."
+        caption += f" Only the last {_STEPS:,} of {len(X):,} rows are shown."
     if len(names) < len(context.names):
-        caption += f" The first {len(names)} of {len(context.names)} columns."
+        caption += f" Only the first {len(names)} of {len(context.names):,} columns are shown."
     caption += describe_gaps(X[begin:, : len(names)])
     return [picture("timeline", "States in time", caption, draw, wide=True)]
 
 
+def _last_steps(context: ReportContext) -> tuple[int, np.ndarray]:
+    """Return the first row that is shown, and the lengths of the sequences from there on."""
+    begin = max(int(context.lengths.sum()) - _STEPS, 0)
+    ends = np.cumsum(context.lengths)
+    return begin, np.diff(np.append(begin, ends[ends > begin]))
+
+
+def draw_states(axes: Axes, context: ReportContext, place: int) -> None:
+    """Draw the end of a column over the states on the most probable path."""
+    assert context.X is not None
+    begin, lengths = _last_steps(context)
+    time, values = np.arange(begin, len(context.X)), context.X[begin:, place]
+    plot_states(time, values, context.labels[begin:], len(context.weights), axes, lengths)
+    _name_levels(axes, context.columns[place].categories)
+
+
 def _name_levels(axes: Axes, categories: tuple[str, ...]) -> None:
-    """Write words beside the levels of a column of words, where there is room for them."""
+    """Write categories beside the levels of a column, where there is room for them."""
     if 0 < len(categories) <= _LEVELS:
         axes.set_yticks(range(len(categories)), [short(word, 12) for word in categories])
 
@@ -58,20 +69,21 @@ def transition_graph(context: ReportContext) -> list[Picture]:
         plot_transitions(transitions, context.weights, axes)
         return figure
 
-    inside = "Numbers in circles: the state, and how probably it stays. " if k <= 10 else ""
-    caption = f"{inside}Wider arrows are more probable, larger circles are visited more; below 0.01 there is no arrow."
+    inside = "Each circle shows the number of the state and its probability of staying. " if k <= 10 else ""
+    caption = (
+        f"{inside}Arrows are wider for more probable transitions, and circles larger for more frequent states. "
+        "Transitions with a probability below 0.01 are left out."
+    )
     return [picture("transitions", "Transitions", caption, draw)]
 
 
 def dwelling(context: ReportContext) -> list[Table]:
-    """Return how often each state is visited and how long it lasts, and the transitions."""
+    """Return how long each state lasts, and the transitions."""
     model = context.model
     stays = np.diagonal(np.asarray(model.transitions))
     lasts = np.divide(1.0, 1 - stays, out=np.full(len(stays), np.inf), where=stays < 1)
-    headers = ["state", "share in the long run", "mean stay (rows)", "begins with"]
-    rows = [
-        [str(k), percent(context.weights[k]), number(lasts[k]), percent(model.initial[k])] for k in range(len(stays))
-    ]
+    headers = ["state", "mean duration (rows)", "start probability"]
+    rows = [[str(k), number(lasts[k]), percent(model.initial[k])] for k in range(len(stays))]
     if context.X is not None:
         share = np.bincount(context.labels, minlength=len(stays)) / len(context.labels)
         headers.append("share of the data")
@@ -79,6 +91,6 @@ def dwelling(context: ReportContext) -> list[Table]:
     names = [f"to {k}" for k in range(len(stays))]
     moves = [[f"from {k}", *(number(p, 3) for p in row)] for k, row in enumerate(np.asarray(model.transitions))]
     return [
-        table("dwelling", "How long states last", headers, rows),
+        table("dwelling", "Duration of states", headers, rows, colors=color_names(len(stays))),
         table("transitions-table", "Transition probabilities", ["", *names], moves),
     ]

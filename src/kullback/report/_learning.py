@@ -1,5 +1,6 @@
-"""How the fit has climbed."""
+"""How the log-likelihood rose during the fit."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -7,16 +8,16 @@ from matplotlib.figure import Figure
 from kullback.plots import colors_of, panels, plot_learning
 from kullback.report._context import ReportContext
 from kullback.report._parts import Picture, picture
+from kullback.report._text import short
 
 #: Models that a legend has room for.
 _LEGEND = 7
 
 
-def learning_curves(context: ReportContext, before: list[ReportContext]) -> list[Picture]:
+def learning_curves(context: ReportContext, before: Mapping[str, ReportContext]) -> list[Picture]:
     """Return the curve of the fit's steps, that of the stream, and those of models that were combined."""
     own = _stream("learning-stream", "Learning from the stream", {"": context})
-    sites = {f"before: {place}": other for place, other in enumerate(before)}
-    return _fit(context) + own + _stream("learning-before", "Learning before the combination", sites)
+    return _fit(context) + own + _stream("learning-before", "Learning before the combination", before)
 
 
 def _fit(context: ReportContext) -> list[Picture]:
@@ -26,14 +27,14 @@ def _fit(context: ReportContext) -> list[Picture]:
 
     def draw(width: float) -> Figure:
         figure, axes = panels(width=width, height=3.2)
-        axes.set_ylabel("log-likelihood per row (nats)")
+        axes.set(xlabel="iteration", ylabel="log-likelihood per row (nats)")
         plot_learning(bounds, axes)
         return figure
 
-    return [picture("learning", "Learning curve", "Log-likelihood of a row on average, step by step.", draw)]
+    return [picture("learning", "Learning curve", "Mean log-likelihood of the rows after each iteration.", draw)]
 
 
-def _stream(key: str, title: str, contexts: dict[str, ReportContext]) -> list[Picture]:
+def _stream(key: str, title: str, contexts: Mapping[str, ReportContext]) -> list[Picture]:
     """Return the curves of models that have learned batch by batch, under their names."""
     found: dict[str, Any] = {
         name: getattr(context.estimator, "learning_curve_", ()) for name, context in contexts.items()
@@ -47,12 +48,12 @@ def _stream(key: str, title: str, contexts: dict[str, ReportContext]) -> list[Pi
         figure, axes = panels(width=width, height=3.2)
         axes.set(xlabel="rows seen", ylabel="log-likelihood per row (nats)")
         for name, curve in curves.items():
-            plot_learning(curve[:, -2], axes, colors[name], name, points=curve[:, -3])
+            plot_learning(curve[:, -2], axes, colors[name], short(name), points=curve[:, -3])
         if 1 < len(contexts) <= _LEGEND:
             axes.legend(frameon=False, fontsize=9)
         return figure
 
-    caption = "Log-likelihood of the rows of a stream, each batch before it was learned from."
+    caption = "Mean log-likelihood of the rows of each batch, before the model learned from it."
     if any(contexts[name].estimator.n_batches_seen_ > len(curve) for name, curve in curves.items()):
-        caption += " Points are means of neighboring batches."
+        caption += " Neighboring batches are averaged."
     return [picture(key, title, caption, draw)]

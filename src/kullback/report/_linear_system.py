@@ -1,8 +1,9 @@
 """Pictures of linear dynamical systems: the end of the series, what comes next, and how the state moves."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kullback.plots import panels, plot_eigenvalues, plot_forecast
@@ -16,46 +17,69 @@ _PAST, _COLUMNS, _AHEAD = 120, 4, 40
 
 def forecast(context: ReportContext, future_inputs: np.ndarray | None = None) -> list[Picture]:
     """Return the end of the last sequence, what was expected one step before, and the steps ahead with bands."""
-    if context.X is None or context.lacks_inputs or context.lengths[-1] < 3:
+    series = Series.of(context, future_inputs)
+    if series is None:
         return []
-    last, total = slice(len(context.X) - context.lengths[-1], None), len(context.X)
-    X, inputs, rows = context.X[last], None if context.inputs is None else context.inputs[last], context.lengths[-1]
-    begin = max(rows - _PAST, 1)  # nothing comes before the first row
-    expected = _one_step(context, X, inputs)
-    steps = len(future_inputs) if future_inputs is not None else 0 if context.view.inputs else _steps(rows)
-    found = {
-        level: context.estimator.forecast(X, steps=steps, inputs=inputs, future_inputs=future_inputs, level=level)
-        for level in (0.95, 0.5)
-        if steps
-    }
     names = context.names[:_COLUMNS]
 
     def draw(width: float) -> Figure:
         figure, axes = row_panels(names, width, 3.4, 2.2)
         for place, each in enumerate(axes):
-            bands = [(f.lower[:, place], f.upper[:, place], f"{100 * level:.0f} %") for level, f in found.items()]
-            time, ahead = np.arange(total - rows + begin, total), np.arange(total, total + steps)
-            mean = found[0.5].mean[:, place] if steps else []
-            plot_forecast(time, X[begin:, place], expected[begin - 1 :, place], ahead, mean, bands, each)
+            series.draw(each, place)
         handles, labels = axes[0].get_legend_handles_labels()
         columns = 5 if width > 8 else 2
         figure.legend(handles, labels, loc="outside upper left", ncols=columns, frameon=False, fontsize=9)
         return figure
 
-    title = "Fit and forecast" if steps else "Fit"
-    caption = _caption(context, rows - begin, steps, len(names)) + describe_gaps(X[begin:, : len(names)])
+    title = "Fit and forecast" if series.steps else "Fit"
+    caption = _caption(context, len(series.X), series.steps, len(names)) + describe_gaps(series.X[:, : len(names)])
     return [picture("forecast", title, caption, draw, wide=True)]
+
+
+class Series(NamedTuple):
+    """The end `X` of the last sequence, from row `begin` on, its one-step predictions, and forecasts by their level."""
+
+    begin: int
+    X: np.ndarray
+    expected: np.ndarray
+    forecasts: dict[float, Any]
+    steps: int
+
+    @classmethod
+    def of(cls, context: ReportContext, future_inputs: np.ndarray | None = None) -> "Series | None":
+        """Return the series of a system, unless its inputs are not known or it has hardly begun."""
+        if context.X is None or context.lacks_inputs or context.lengths[-1] < 3:
+            return None
+        rows = int(context.lengths[-1])
+        X, inputs = context.X[-rows:], None if context.inputs is None else context.inputs[-rows:]
+        begin = max(rows - _PAST, 1)  # nothing comes before the first row
+        steps = len(future_inputs) if future_inputs is not None else 0 if context.view.inputs else _steps(rows)
+        found = {
+            level: context.estimator.forecast(X, steps=steps, inputs=inputs, future_inputs=future_inputs, level=level)
+            for level in (0.95, 0.5)
+            if steps
+        }
+        expected = _one_step(context, X, inputs)[begin - 1 :]
+        return cls(len(context.X) - rows + begin, X[begin:], expected, found, steps)
+
+    def draw(self, axes: Axes, place: int) -> None:
+        """Draw one column."""
+        bands = [(f.lower[:, place], f.upper[:, place], f"{100 * level:.0f} %") for level, f in self.forecasts.items()]
+        time, total = np.arange(self.begin, self.begin + len(self.X)), self.begin + len(self.X)
+        mean = self.forecasts[0.5].mean[:, place] if self.steps else []
+        ahead = np.arange(total, total + self.steps)
+        plot_forecast(time, self.X[:, place], self.expected[:, place], ahead, mean, bands, axes)
 
 
 def _caption(context: ReportContext, past: int, steps: int, columns: int) -> str:
     whose = " of the last sequence" if len(context.lengths) > 1 else ""
-    caption = f"The last {past:,} rows{whose}, what one step before was expected of them"
+    caption = f"The last {past:,} rows{whose} with their one-step predictions"
     if steps:
-        caption += f", and {steps} rows ahead. Bands hold half of the points and 95 % of them, if the system is right."
+        caption += f", and a forecast of the next {steps}. If the model is right, the bands hold 50 % and 95 % of them."
     else:
-        caption += ". There is no forecast: the inputs of the rows ahead are not known."
+        caption += ". There is no forecast, because the future inputs were not given."
     if columns < len(context.names):
-        caption += f" The first {columns} of {len(context.names)} columns."
+        caption += f" Only the first {columns} of {len(context.names):,} columns are shown."
     return caption
 
 
@@ -84,8 +108,11 @@ def eigenvalues(context: ReportContext) -> list[Picture]:
         plot_eigenvalues(context.model.transition, axes)
         return figure
 
-    caption = "Inside of the circle a motion dies out; the angle is how far it turns in a row."
-    return [picture("eigenvalues", "Eigenvalues of the transition", caption, draw)]
+    caption = (
+        "Inside the unit circle a mode decays, outside it grows. The angle is how far the mode turns from one row to "
+        "the next."
+    )
+    return [picture("eigenvalues", "Eigenvalues of the transition matrix", caption, draw)]
 
 
 def system_tables(context: ReportContext) -> list[Table]:
@@ -97,7 +124,7 @@ def system_tables(context: ReportContext) -> list[Table]:
     for value in values[values.imag >= 0]:
         size, turn = np.abs(value), np.abs(np.angle(value))
         period = number(2 * np.pi / turn) if turn > 1e-9 else "none"
-        half = "none" if size <= 0 else number(np.log(0.5) / np.log(size)) if size < 1 else "never"
+        half = "0" if size <= 0 else number(np.log(0.5) / np.log(size)) if size < 1 else "∞"
         motions.append([number(size), period, half])
     states = [f"hidden {place}" for place in range(len(model.transition))]
     driven, seeing = (_by_input(matrix) for matrix in (model.input_transition, model.input_observation))
@@ -109,9 +136,9 @@ def system_tables(context: ReportContext) -> list[Table]:
     ]
     moves = [[states[place], *_numbers(row, driven, place)] for place, row in enumerate(np.asarray(model.transition))]
     return [
-        table("motions", "Motions", ["size", "period (rows)", "half gone after (rows)"], motions),
-        table("observation", "Columns", ["column", *states, *seeing, "offset", "noise (deviation)"], seen),
-        table("transition", "Transition of the hidden state", ["", *states, *driven], moves),
+        table("motions", "Modes", ["modulus", "period (rows)", "half-life (rows)"], motions),
+        table("observation", "Observation matrix", ["column", *states, *seeing, "offset", "noise (std. dev.)"], seen),
+        table("transition", "Transition matrix", ["", *states, *driven], moves),
     ]
 
 

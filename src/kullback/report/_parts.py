@@ -1,18 +1,20 @@
 """What a page is made of."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from kullback.plots import panels
+from kullback.plots import COLORS, colors_of, panels
 from kullback.report._svg import inline_svg, page_style
 from kullback.report._text import two_lines
 
-#: Inches: a picture that fits a phone, and one as wide as the page.
-NARROW, WIDE = 5.0, 10.0
+#: Inches: a picture that fits a phone, and one as wide as the page. Pixels: the width of a phone without its margins.
+NARROW, WIDE, _PHONE = 5.0, 10.0, 350
+#: Letters of a number or a short name at most.
+_TEXT = 24
 
 
 class Picture(NamedTuple):
@@ -26,13 +28,25 @@ class Picture(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows of text under a heading."""
+    """Rows of text under a heading; `colors` are names of colors of the page, one for each row that has a color."""
 
     key: str
     title: str
     headers: list[str]
     rows: list[list[str]]
     note: str
+    colors: list[str]
+
+    @property
+    def long(self) -> list[bool]:
+        """Whether each column has texts, which break lines and stand on the left."""
+        return [any(len(cell) > _TEXT for cell in cells) for cells in zip(*self.rows, strict=True)]
+
+    @property
+    def wide(self) -> bool:
+        """Whether it is too wide for a phone, by the letters of each column."""
+        cells = zip(self.headers, *self.rows, strict=True)
+        return sum(7.5 * max(map(len, column)) + 12 for column in cells) > _PHONE
 
 
 class Section(NamedTuple):
@@ -76,12 +90,20 @@ def row_panels(names: list[str], width: float, alone: float, each: float) -> tup
 MOST_ROWS, MOST_COLUMNS = 20, 12
 
 
-def table(key: str, title: str, headers: list[str], rows: list[list[Any]], note: str = "") -> Table:
+def table(
+    key: str, title: str, headers: list[str], rows: list[list[Any]], note: str = "", colors: Sequence[str] = ()
+) -> Table:
     """Return a table of at most some rows and columns, with a note of how many more there are."""
     notes = [note] if note else []
     if len(rows) > MOST_ROWS:
-        notes.append(f"{len(rows) - MOST_ROWS:,} more rows are not shown.")
+        notes.append(f"The first {MOST_ROWS} of {len(rows):,} rows.")
     if len(headers) > MOST_COLUMNS:
-        notes.append(f"{len(headers) - MOST_COLUMNS:,} more columns are not shown.")
+        notes.append(f"The first {MOST_COLUMNS} of {len(headers):,} columns.")
     shown = [[str(cell) for cell in row[:MOST_COLUMNS]] for row in rows[:MOST_ROWS]]
-    return Table(key, title, headers[:MOST_COLUMNS], shown, " ".join(notes))
+    return Table(key, title, headers[:MOST_COLUMNS], shown, " ".join(notes), list(colors[:MOST_ROWS]))
+
+
+def color_names(count: int) -> list[str]:
+    """Return what the colors of components are called on the page."""
+    names = {color: name for name, color in COLORS.items()}
+    return [names[color] for color in colors_of(count)]

@@ -27,7 +27,7 @@ class Plane(NamedTuple):
         n = len(names)
         if n == 2:
             labels = (short(names[0], 30), short(names[1], 30))
-            return cls(np.zeros(2), np.eye(2), labels, "on the two columns")
+            return cls(np.zeros(2), np.eye(2), labels, "")
         if X is None:
             center = weights @ means
             away = means - center
@@ -43,10 +43,10 @@ class Plane(NamedTuple):
         leading = leading * np.sign(leading[np.arange(2), np.abs(leading).argmax(axis=1)])[:, None]
         part = sizes[::-1][:2] / sizes.sum()
         first, second = (
-            f"{word} axis ({percent(p)} of variance)" for word, p in zip(("1st", "2nd"), part, strict=True)
+            f"{word} principal axis ({percent(p)} of variance)" for word, p in zip(("1st", "2nd"), part, strict=True)
         )
         whose = "the model" if X is None else "the data"
-        caption = f"on the two leading principal axes of {whose}, in units of each column's standard deviation"
+        caption = f" Axes are the two leading principal axes of {whose}, with columns scaled to unit variance."
         return cls(center, leading / scale, (first, second), caption)
 
     def places(self, X: np.ndarray) -> np.ndarray:

@@ -1,39 +1,52 @@
 """Which pictures and tables a page has, by the kind of the model."""
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from kullback.families import Component
 from kullback.models import FactorAnalysis, HiddenMarkovModel, LinearDynamicalSystem, Mixture, ProbabilisticPCA
+from kullback.report._columns import Column
 from kullback.report._combination import likelihoods, side_by_side
-from kullback.report._components import MOST_MARGINALS, component_table, ellipses, marginals, plane_of
+from kullback.report._components import (
+    chosen_columns,
+    component_table,
+    describe_choice,
+    ellipses,
+    marginals,
+    plane_of,
+)
 from kullback.report._context import ReportContext
 from kullback.report._factors import factor_table, loadings
 from kullback.report._hidden_markov import dwelling, timeline, transition_graph
 from kullback.report._learning import learning_curves
 from kullback.report._linear_system import eigenvalues, forecast, system_tables
 from kullback.report._parts import Section
-from kullback.report._rows import least_likely, responsibilities
+from kullback.report._rows import certainty, least_likely, responsibilities
 from kullback.report._samples import samples
+from kullback.report._scatter import scatter
 
 
 def sections(
-    context: ReportContext, before: list[ReportContext], future_inputs: np.ndarray | None = None
+    context: ReportContext, before: Mapping[str, ReportContext], future_inputs: np.ndarray | None = None
 ) -> list[Section]:
     """Return the parts of the page that have something to show, in order."""
     found = [*model_sections(context.model, context, future_inputs), _columns(context)]
     if before:
-        note = "Each of the models before has learned by itself; only models were combined, not their data."
         pictures = side_by_side(context, before)
+        note = "Each model was fitted to data of its own. Only the models were combined; their data stayed apart."
         if pictures and plane_of(context) is not None and len(context.weights) > 1:
-            note += " Components have the number and color of those of the combination that they went into."
+            note += (
+                f" The {context.view.noun}s of each model carry the number and the color of the {context.view.noun} of "
+                "the combination that they are part of."
+            )
         if pictures and plane_of(context) is not None:
             note += context.omission
         found.append(Section("combination", "The combination", note, [likelihoods(context, before)], pictures))
     found.append(Section("learning-section", "Learning", "", [], learning_curves(context, before)))
-    found.append(Section("rows", "Rows that were not expected", "", least_likely(context), []))
+    found.append(Section("rows", "Unexpected rows", "", least_likely(context), []))
     return [section for section in found if not section.empty]
 
 
@@ -43,7 +56,7 @@ def model_sections(model: Any, context: ReportContext, future_inputs: np.ndarray
 
     Register a kind of model to have pictures of its own.
     """
-    note = "Black lines: rows that the model draws. " + ("" if context.X is None else "Gray bars: the data.")
+    note = "Black lines: rows drawn from the model. " + ("" if context.X is None else "Gray bars: the data.")
     return [Section("samples", "Samples", note.strip(), [], samples(context))]
 
 
@@ -52,15 +65,17 @@ def model_sections(model: Any, context: ReportContext, future_inputs: np.ndarray
 def _(model: Any, context: ReportContext, future_inputs: np.ndarray | None) -> list[Section]:
     if context.components is None:
         return model_sections.dispatch(object)(model, context, future_inputs)
-    pictures = ellipses(context) + responsibilities(context)
-    return [Section("components", "The components", "", [component_table(context)], pictures)]
+    pictures = (ellipses(context) or scatter(context)) + responsibilities(context)
+    title = "The components" if len(context.weights) > 1 else "The model"
+    return [Section("components", title, certainty(context), [component_table(context)], pictures)]
 
 
 @model_sections.register
 def _(model: HiddenMarkovModel, context: ReportContext, future_inputs: np.ndarray | None) -> list[Section]:
-    tables, pictures = [component_table(context), *dwelling(context)], transition_graph(context) + ellipses(context)
+    tables = [component_table(context), *dwelling(context)]
+    pictures = transition_graph(context) + (ellipses(context) or scatter(context))
     return [
-        Section("time", "In time", "", [], timeline(context)),
+        Section("time", "Over time", "", [], timeline(context)),
         Section("states", "The states", "", tables, pictures),
     ]
 
@@ -69,9 +84,9 @@ def _(model: HiddenMarkovModel, context: ReportContext, future_inputs: np.ndarra
 def _(model: LinearDynamicalSystem, context: ReportContext, future_inputs: np.ndarray | None) -> list[Section]:
     note = ""
     if context.X is not None and context.lacks_inputs:
-        note = "The system has inputs, and the report got none: there is no fit, no likelihood and no forecast."
+        note = "This model takes inputs, and none were given: there are no predictions, likelihoods or forecasts."
     return [
-        Section("time", "In time", note, [], forecast(context, future_inputs)),
+        Section("time", "Over time", note, [], forecast(context, future_inputs)),
         Section("system", "The system", "", system_tables(context), eigenvalues(context)),
     ]
 
@@ -83,18 +98,26 @@ def _(model: Any, context: ReportContext, future_inputs: np.ndarray | None) -> l
 
 
 def _columns(context: ReportContext) -> Section:
-    shown = list(zip(context.names, context.columns, strict=False))[:MOST_MARGINALS]
-    pictures = marginals(context)
-    unknown = ", ".join(f"{name} ({column.words[0]})" for name, column in shown if column.marginal.density is None)
-    if not pictures and not unknown:
+    if not context.columns:
         return Section("columns", "", "", [], [])
-    note = "Solid lines, or the tops of colored bars: the model. "
-    if len(context.weights) > 1:
-        note += f"In colors: its {context.view.noun}s, by their shares. "
-    if context.X is not None:
-        note += "Gray bars, or dots: the data. "
-    if len(context.names) > MOST_MARGINALS:
-        note += f"The first {MOST_MARGINALS} of {len(context.names):,} columns. "
+    shown = [(context.names[place], context.columns[place]) for place in chosen_columns(context)]
+    notes = [_describe_marginals(context, [column for _, column in shown]), describe_choice(context)]
+    unknown = ", ".join(f"{name} ({column.words[0]})" for name, column in shown if column.marginal.density is None)
     if unknown:
-        note = (note if pictures else "") + f"There is no picture of {unknown}: the family does not say how to draw it."
-    return Section("columns", "Column by column", note, [], pictures)
+        notes.append(f"There is no picture of {unknown}: the family does not define its marginals.")
+    return Section("columns", "Column by column", " ".join(filter(None, notes)), [], marginals(context))
+
+
+def _describe_marginals(context: ReportContext, columns: list[Column]) -> str:
+    """Return what the lines, bars and dots are in pictures of these columns."""
+    drawn = [column.marginal.discrete for column in columns if column.marginal.density is not None]
+    noun = context.view.noun if len(context.weights) > 1 else None
+    notes = []
+    if not all(drawn):
+        line, data = "Dashed black line" if noun else "Line", ", over a gray histogram of the data"
+        parts = f"; filled curves: its {noun}s, scaled by their shares" if noun else ""
+        notes.append(f"{line}: the model{parts}{'' if context.X is None else data}.")
+    if any(drawn):
+        bars = f"Stacked bars: the {noun}s, which add up to the model" if noun else "Bars: the model"
+        notes.append(f"{bars}{'' if context.X is None else '; dots: the data'}.")
+    return " ".join(notes)

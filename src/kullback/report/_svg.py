@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import matplotlib.style
 from markupsafe import Markup
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from kullback.plots import COLORS
@@ -45,6 +46,11 @@ def inline_svg(figure: Figure, prefix: str, label: str) -> Markup:
     with warnings.catch_warnings():
         # the page has fonts for characters that matplotlib's lacks
         warnings.filterwarnings("ignore", message="Glyph .* missing")
+        FigureCanvasSVG(figure)  # texts are measured as they will be drawn
+        layout = figure.get_layout_engine()
+        if layout is not None:  # once: saving would draw all of it for the layout, and then again
+            layout.execute(figure)
+            figure.set_layout_engine(None)
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     root = ET.fromstring(file.getvalue())
     _plain_names(root)

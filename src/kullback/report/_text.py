@@ -41,6 +41,15 @@ def clean(name: Any) -> str:
     return "".join(character if character.isprintable() else " " for character in str(name)).strip() or "(no name)"
 
 
+def all_or_some(drawn: int, count: int) -> str:
+    """Return which rows a picture shows.
+
+    >>> all_or_some(3, 3), all_or_some(2000, 2834)
+    ('the rows of the data', '2,000 of 2,834 rows, chosen at random,')
+    """
+    return "the rows of the data" if drawn == count else f"{drawn:,} of {count:,} rows, chosen at random,"
+
+
 def two_lines(name: str, most: int = 16) -> str:
     """Return a name beside a low picture: on two lines where one is too short."""
     lines = textwrap.wrap(name, most)

@@ -1,5 +1,6 @@
 """Write the page."""
 
+import datetime
 import importlib.resources
 import os
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from markupsafe import Markup
 from kullback.report._combination import check_before
 from kullback.report._context import ReportContext
 from kullback.report._facts import facts
+from kullback.report._facts import origin as list_origin
 from kullback.report._sections import sections
 from kullback.report._text import clean
 from kullback.storage import atomic_write
@@ -27,9 +29,11 @@ def write_report(
     future_inputs: Any = None,
     words: Mapping[str, Sequence[str]] | None = None,
     title: str | None = None,
-    before: Sequence[Any] | None = None,
+    origin: Mapping[str, Any] | None = None,
+    date: datetime.datetime | None = None,
+    before: Mapping[str, Any] | Sequence[Any] | None = None,
 ) -> Path:
-    """Write one page that tells what a fitted estimator has learned, and return its path.
+    """Write one page about what a fitted estimator has learned, and return its path.
 
     The page is HTML that needs nothing else: no network, no script. Pictures are SVG in the colors of the reader's
     screen, light or dark.
@@ -53,8 +57,12 @@ def write_report(
         What the categories 0, 1, … of columns stand for; None takes them from the estimator (`categories_`).
     title : str or None
         The heading of the page; None is the kind of the model.
-    before : list of estimators or None
-        The fitted estimators that `estimator` combines. They are shown beside it.
+    origin : dict of str or None
+        Where the model and the data come from, such as ``{"Data": "readings.csv"}``: shown below the heading.
+    date : datetime or None
+        When the page is written, which stands below the heading too; None is now.
+    before : dict or list of estimators, or None
+        The fitted estimators that `estimator` combines, by their names or in order. They are shown beside it.
 
     Examples
     --------
@@ -70,11 +78,14 @@ def write_report(
     """
     context = ReportContext(estimator, data, lengths, inputs, words)
     future = context.check_inputs("future_inputs", future_inputs)
-    others = [ReportContext(other, data, lengths, inputs, words) for other in before or ()]
+    named = before if isinstance(before, Mapping) else {f"model {k}": one for k, one in enumerate(before or ())}
+    others = {clean(name): ReportContext(one, data, lengths, inputs, words) for name, one in named.items()}
     check_before(context, others)
+    heading = clean(title) if title is not None else context.kind
     page = _template().render(
-        title=clean(title) if title is not None else context.kind,
-        facts=facts(context),
+        title=heading,
+        origin=list_origin(origin or {}, date),
+        facts=facts(context, heading),
         sections=sections(context, others, future),
         style=Markup(_resource("page.css")),
     )
