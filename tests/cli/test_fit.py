@@ -101,8 +101,8 @@ def test_words_are_remembered(run, refused, tmp_path):
     assert "new.csv, line 3" in refused("score", "m.safetensors", "new.csv")
     (tmp_path / "holes.csv").write_text("color,shape\nred,\n,flat\n")
     filled = run("impute", "m.safetensors", "holes.csv", "--quiet").stdout.splitlines()
-    assert filled[1].startswith("red,")
-    assert filled[1].split(",")[1] in ("round", "square", "flat")
+    assert filled[1].startswith("1,red,")
+    assert filled[1].split(",")[2] in ("round", "square", "flat")
     assert filled[2].endswith(",flat")
 
 
@@ -161,7 +161,7 @@ def test_what_does_not_go_together_is_refused(run, refused, tmp_path):
     assert "format is 'xls'" in refused(*mixture, *save, "--format", "xls")
     assert "no column 'z'" in refused(*mixture, *save, "--columns", "z")
     assert "nowhere is not a directory" in refused(*mixture, "--save", "nowhere/m.safetensors")
-    assert "must be places" in refused(*mixture, *save, "--no-header", "--columns", "a")
+    assert "columns are numbers, counted from 0" in refused(*mixture, *save, "--no-header", "--columns", "a")
     write_csv("few.csv", rows_for("gaussian-mixture", 2))
     assert "n_components = 5" in refused("fit", "gaussian-mixture", "few.csv", *save, "--n-components", 5)
     (tmp_path / "empty.csv").write_text("a,b\n")

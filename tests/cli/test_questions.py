@@ -63,6 +63,7 @@ def test_every_sort_answers(run, refused, fitted, name):
         X[::5, 0] = np.nan
         write_csv("holes.csv", X)
         filled = table(run("impute", "m.safetensors", "holes.csv", "--quiet", "--batch-rows", BATCH).stdout)
+        assert filled.pop("row") == [str(k + 1) for k in range(len(X))]
         values = np.array(list(filled.values()), float).T
         assert np.isfinite(values).all()
         assert (values[~np.isnan(X)] == X[~np.isnan(X)]).all()
@@ -87,7 +88,7 @@ def test_forecasts_and_states_are_those_of_the_library(run, fitted):
     assert np.array(found["c1_upper"], float) == pytest.approx(wanted.upper[:, 1])
     states = table(run("decode", "m.safetensors", "data.csv").stdout)
     assert np.array(states["state_0"], float) == pytest.approx(system.smooth(X)[0][:, 0])
-    assert set(states) == {f"state_{h}{sd}" for h in range(3) for sd in ("", "_sd")}
+    assert set(states) == {"row", "c0", "c1"} | {f"state_{h}{sd}" for h in range(3) for sd in ("", "_sd")}
 
 
 def test_a_symbol_ahead_has_a_probability(run, tmp_path):

@@ -48,21 +48,22 @@ class Roles(NamedTuple):
         return self.sequence is not None or bool(self.inputs)
 
     @property
-    def _own_columns(self) -> list[Label]:
+    def own_columns(self) -> list[Label]:
+        """All columns that have a role."""
         return [*self.inputs, *([] if self.sequence is None else [self.sequence])]
 
     def with_values(self, columns: Sequence[Label] | None) -> list[Label] | None:
         """Return all columns to read, given those of the values; None reads every column of the data."""
         if columns is None:
             return None
-        twice = [label for label in columns if label in self._own_columns]
+        twice = [label for label in columns if label in self.own_columns]
         if twice:
             raise ValueError(f"column {twice[0]!r} cannot be a value of the model and something else too.")
-        return [*columns, *self._own_columns]
+        return [*columns, *self.own_columns]
 
     def values(self, labels: Sequence[Label]) -> list[int]:
         """Return the places of the values in a table with these columns."""
-        return [place for place, label in enumerate(labels) if label not in self._own_columns]
+        return [place for place, label in enumerate(labels) if label not in self.own_columns]
 
     def split(self, table: np.ndarray, labels: Sequence[Label]) -> Chunk:
         """Split a table with these columns by their roles."""

@@ -13,6 +13,7 @@ from kullback.cli._batch_fit import fit_batch
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._column_roles import Roles
 from kullback.cli._input import Input
+from kullback.cli._labels import parse_labels
 from kullback.cli._messages import as_json_value, print_answer, print_message, print_warnings, write_json
 from kullback.cli._model_file import write_model
 from kullback.cli._online_fit import Outcome, fit_online
@@ -153,18 +154,6 @@ def _check(
     if cluster and (roles.inputs or (roles and method is Method.online)):
         given = "--input-columns" if roles.inputs else "--sequence-column and --method online"
         raise ValueError(f"--scheduler does not go with {given}: fit here, or from Python with kullback.distributed.")
-
-
-def parse_labels(text: str | None, option: str, header: bool) -> list[Any] | None:
-    """Return names of columns; places, from 0, where there are no names."""
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    if header:
-        return parts
-    if not all(part.isdigit() for part in parts):
-        raise ValueError(f"--{option} is {text!r}: without a header it must be places, counted from 0.")
-    return [int(part) for part in parts]
 
 
 def _print_result(estimator: Any, outcome: Outcome, save: Path, seconds: float, as_json: bool) -> None:

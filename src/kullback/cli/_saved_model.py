@@ -1,6 +1,6 @@
 """A saved model with what its columns are called and what words stand for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +9,9 @@ import numpy as np
 from kullback.cli._column_roles import Chunk, Roles, concatenate
 from kullback.cli._input import open_data
 from kullback.cli._model_file import read_model
+from kullback.cli._output_columns import Values
 from kullback.estimators import REGISTRY, Capabilities
+from kullback.families import registered_families
 
 
 class SavedModel(NamedTuple):
@@ -85,14 +87,26 @@ class SavedModel(NamedTuple):
             raise ValueError(f"{data} has no rows.")
         return np.concatenate(tables)
 
-    def columns(self, X: np.ndarray) -> dict[str, Any]:
-        """Return the columns of a table by name, with words where there were words."""
-        labels = self.names or [str(place) for place in range(X.shape[1])]
-        names = self.names or [f"x{label}" for label in labels]
-        return {name: self._words(label, X[:, k]) for k, (name, label) in enumerate(zip(names, labels, strict=True))}
+    def columns(self, X: np.ndarray) -> dict[str, Values]:
+        """Return the columns of a table by name, with words where there were words, and whole numbers for counts."""
+        names = self.names or [f"x{place}" for place in range(X.shape[1])]
+        return dict(zip(names, self.entries(X), strict=True))
 
-    def _words(self, label: str, column: np.ndarray) -> Any:
-        words = self.codes.get(label)
-        if words is None:
-            return column
-        return [None if np.isnan(code) else words[int(code)] for code in column]
+    def entries(self, X: np.ndarray, truth: Sequence[bool] = (), as_read: bool = False) -> list[Values]:
+        """Return the columns of a table, of which some hold true and false.
+
+        A model that turns numbers into 0 and 1 itself may have read others: `as_read` they need not be whole.
+        """
+        labels = self.names or [str(place) for place in range(X.shape[1])]
+        families, known = self.estimator.column_families, registered_families()
+        names = [families] * len(labels) if isinstance(families, str) else families
+        may_be_any = as_read and self.estimator.get_params(deep=False).get("binarize") is not None
+        return [
+            Values(
+                X[:, place],
+                known[names[place]].support.discrete and not may_be_any,
+                self.codes.get(label),
+                bool(truth) and truth[place] and label not in self.codes,
+            )
+            for place, label in enumerate(labels)
+        ]
