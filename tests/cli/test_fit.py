@@ -139,7 +139,7 @@ def test_rows_that_the_model_does_not_allow_say_where_they_are(refused):
     X[114, 0] = -1
     write_csv("data.csv", X)
     sentence = refused("fit", "poisson-mixture", "data.csv", "--batch-rows", BATCH, "--save", "m.safetensors")
-    assert sentence.startswith("rows 65 to 128: ")
+    assert sentence.startswith("data.csv, rows 65 to 128: ")
     assert "X[50, 0] is -1" in sentence
 
 
@@ -154,7 +154,7 @@ def test_what_does_not_go_together_is_refused(run, refused, tmp_path):
     assert "it must be like 'local:2' or 'tcp" in refused(*mixture, *save, "--scheduler", "nowhere")
     assert "--shuffle is not for GaussianHMM" in refused("fit", "gaussian-hmm", "data.csv", *save, "--shuffle", 9)
     assert "--resume needs --checkpoint" in refused(*mixture, *save, "--resume")
-    assert "can be gone through once" in refused("fit", "gaussian-mixture", "-", *save, "--passes", 2)
+    assert "can be read only once" in refused("fit", "gaussian-mixture", "-", *save, "--passes", 2)
     assert "no file nothing.csv" in refused("fit", "gaussian-mixture", "nothing.csv", *save)
     (tmp_path / "data.xyz").write_text("1\n")
     assert "format of data.xyz cannot be told" in refused("fit", "gaussian-mixture", "data.xyz", *save)

@@ -3,6 +3,8 @@
 import inspect
 from typing import Any
 
+import typer
+
 from kullback.cli._arguments import example
 from kullback.cli._docstring import summary
 from kullback.cli._fit import fit
@@ -12,16 +14,23 @@ from kullback.cli._options import options_of
 
 def fit_command(name: str, kind: type) -> Any:
     """Return the command: its options are those of `fit` and those of the constructor."""
-    common = list(inspect.signature(fit, eval_str=True).parameters.values())[1:]
+    common = list(inspect.signature(fit, eval_str=True).parameters.values())[2:]
     settings = options_of(kind)
 
-    def run(**given: Any) -> None:
-        chosen = {setting.name: given.pop(setting.name) for setting in settings}
-        fit(kind(**chosen), **given)
+    def run(context: typer.Context, **given: Any) -> None:
+        values = {setting.name: given.pop(setting.name) for setting in settings}
+        chosen = {name for name in values if _was_typed(context, name)}
+        fit(kind(**values), chosen, **given)
 
     run.__doc__ = summary(kind)
-    parameters = [*common, *settings]
+    context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    parameters = [context, *common, *settings]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     size = next((f" --{s.name.replace('_', '-')} 3" for s in settings if s.name in ("n_components", "n_latents")), "")
     return single_command(name, run, example(f"kullback fit {name} data.csv{size} --save model.safetensors"))
+
+
+def _was_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

@@ -27,7 +27,7 @@ def impute(
     from sklearn.utils import check_random_state
 
     from kullback.cli._kept_columns import KeptColumns, read_all
-    from kullback.cli._messages import print_message, print_warnings
+    from kullback.cli._messages import count, print_message, print_warnings
     from kullback.cli._saved_model import SavedModel
     from kullback.cli._table import Table
 
@@ -50,5 +50,5 @@ def impute(
             table.write(kept.filled(carried, source, chunk, X))
             filled += int(np.isnan(chunk.X).sum())
     if not quiet:
-        left_out = f", {source.bad_rows:,} bad rows left out" if source.bad_rows else ""
-        print_message(f"{filled:,} missing values filled{left_out}.")
+        left_out = f", {count(source.bad_rows, 'bad row')} left out" if source.bad_rows else ""
+        print_message(f"{count(filled, 'missing value')} filled{left_out}.")

@@ -9,19 +9,31 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from kullback.cli._activity import clear_activity
 from kullback.storage import printable, printable_json, sentence
 
 #: Characters of a sentence: what the library says in 300, and names of files and columns.
 _MOST = 1000
 
 
+def count(number: int, name: str, names: str | None = None) -> str:
+    """Return a number of things, of which one is called `name`.
+
+    >>> count(1, "row"), count(2000, "row"), count(2, "pass", "passes")
+    ('1 row', '2,000 rows', '2 passes')
+    """
+    return f"{number:,} {name if number == 1 else names or name + 's'}"
+
+
 def print_message(text: str) -> None:
     """Write one line on standard error."""
+    clear_activity()
     print("kullback: " + printable(sentence(text, _MOST)), file=sys.stderr, flush=True)
 
 
 def print_answer(text: str) -> None:
     """Write one line on standard output."""
+    clear_activity()
     print(printable(text), flush=True)
 
 
@@ -36,6 +48,7 @@ def json_line(value: Any) -> str:
 
 def write_json(value: dict[str, Any]) -> None:
     """Write one object as a line on standard output."""
+    clear_activity()
     print(json_line(value), flush=True)
 
 

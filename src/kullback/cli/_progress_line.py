@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from kullback.cli._activity import clear_activity
 from kullback.cli._messages import write_json
 
 #: Seconds between lines.
@@ -27,6 +28,7 @@ class ProgressLine:
         if self._quiet or now - self._last < (_TERMINAL if self._terminal else _PIPE):
             return
         self._last = now
+        clear_activity()
         speed = (rows - self._before) / max(now - self._began, 1e-9)
         total = expected()
         left = max(total - rows, 0) / speed if total and speed > 0 else None
@@ -41,6 +43,7 @@ class ProgressLine:
 
     def end(self) -> None:
         """Clear the line that moves."""
+        clear_activity()
         if self._terminal and not self._quiet:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from kullback.cli._column_roles import Chunk, Roles, concatenate
 from kullback.cli._input import open_data
-from kullback.cli._model_file import read_model
+from kullback.cli._model_file import Columns, read_model
 from kullback.cli._output_columns import Values
 from kullback.estimators import REGISTRY, Capabilities
 from kullback.families import registered_families
@@ -37,6 +37,12 @@ class SavedModel(NamedTuple):
             names = names or [str(name) for name in frame_names]
         roles = Roles(columns.get("sequence"), tuple(columns.get("inputs") or ()))
         return cls(estimator, names, columns.get("codes") or {}, roles, checkpoint)
+
+    @property
+    def column_section(self) -> Columns:
+        """What a model file says of the columns."""
+        roles = {"sequence": self.roles.sequence, "inputs": list(self.roles.inputs)} if self.roles else {}
+        return {"names": self.names, "codes": self.codes, **roles}
 
     @property
     def kind(self) -> str:

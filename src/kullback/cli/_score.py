@@ -32,7 +32,7 @@ def score(
     limit of anomalies comes from 10,000 rows that are drawn from the model itself, not from the data.
     """
     from kullback.cli._kept_columns import KeptColumns
-    from kullback.cli._messages import print_message, print_warnings
+    from kullback.cli._messages import count, print_message, print_warnings
     from kullback.cli._row_scores import Floor, name_responsibilities, row_scorer
     from kullback.cli._saved_model import SavedModel
     from kullback.cli._table import Table
@@ -59,6 +59,6 @@ def score(
             table.write(kept.beside(source, chunk, answers))
             rows, flagged, total = rows + len(X), flagged + int(unlikely.sum()), total + found.log_likelihood.sum()
     if not quiet:
-        left_out = f", {source.bad_rows:,} bad rows left out" if source.bad_rows else ""
+        left_out = f", {count(source.bad_rows, 'bad row')} left out" if source.bad_rows else ""
         average = f", {total / rows:.4f} nats per row" if rows else ""
-        print_message(f"{rows:,} rows{average}, {flagged:,} anomalies{left_out}.")
+        print_message(f"{count(rows, 'row')}{average}, {count(flagged, 'anomaly', 'anomalies')}{left_out}.")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
+from kullback.cli._activity import clear_activity
 from kullback.cli._messages import json_line
 from kullback.cli._output_columns import OutputColumn, as_column
 from kullback.storage import atomic_file, check_writable, name_in_errors, printable
@@ -35,6 +36,7 @@ class Table:
 
     def write(self, columns: dict[str, Any]) -> None:
         """Write rows, given by their columns: arrays, or columns that know how they are written."""
+        clear_activity()
         rows = {name: as_column(column) for name, column in columns.items()}
         with contextlib.nullcontext() if self._path is None else name_in_errors(self._path):
             self._put(rows)

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Iterator
-from typing import Any
 
 from kullback.sources._columns import Columns
 from kullback.sources._entries import MISSING, is_unicode, kind_of
