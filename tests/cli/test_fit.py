@@ -119,7 +119,7 @@ def test_progress_is_json_or_nothing(run, monkeypatch):
     assert {"rows_per_second", "log_likelihood", "seconds_left"} <= set(told[0])
     lines = run(*fit).stderr.splitlines()
     assert "64 rows" in lines[0]
-    assert "nats per point" in lines[0]
+    assert "nats per row" in lines[0]
     assert run(*fit, "--quiet").output == ""
 
 

@@ -138,7 +138,7 @@ def test_rows_leave_in_the_format_of_the_suffix(run, refused, fitted, tmp_path):
     assert [str(value) for value in columns["log_likelihood"]] == wanted["log_likelihood"]
     assert columns["anomaly"] == [line["anomaly"] for line in lines]
     assert run("score", "m.safetensors", "data.csv", "--json", "--quiet").stdout == (tmp_path / "s.jsonl").read_text()
-    assert "suffixes" in refused("score", "m.safetensors", "data.csv", "--output", "s.xls")
+    assert "has no suffix of .csv" in refused("score", "m.safetensors", "data.csv", "--output", "s.xls")
     assert "not a directory" in refused("score", "m.safetensors", "data.csv", "--output", "nowhere/s.csv")
 
 

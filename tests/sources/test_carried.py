@@ -12,7 +12,10 @@ import pytest
 
 from kullback.sources import BadRow, Carried, open_source
 
-CSV = 'time,x,id,note,y\n2026-01-01,1.50,007,"a, ""b""",1\n2026-01-02,x,008,bad,2\n2026-01-03,,009,,NA\n2026-01-04,4,010,ü,4\n'
+CSV = (
+    'time,x,id,note,y\n2026-01-01,1.50,007,"a, ""b""",1\n2026-01-02,x,008,bad,2\n'
+    "2026-01-03,,009,,NA\n2026-01-04,4,010,ü,4\n"
+)
 
 
 def together(source):

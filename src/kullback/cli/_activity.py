@@ -1,4 +1,4 @@
-"""A line on a terminal that says what is going on while nothing can be shown yet. What is printed next takes its place."""
+"""A line on a terminal that says what is going on while nothing can be shown yet; what is printed next replaces it."""
 
 import sys
 

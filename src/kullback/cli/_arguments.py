@@ -36,14 +36,19 @@ Responsibilities = Annotated[
     bool, typer.Option("--responsibilities", help="Add the probability of each component or state as a column.")
 ]
 Format = Annotated[
-    str | None, typer.Option(help="csv, tsv, jsonl, parquet, arrow, npy or npz. Default: by the name of the file.")
+    str | None,
+    typer.Option(
+        help="csv, tsv, jsonl, parquet, arrow, npy or npz. Default: by the name of the file.", metavar="FORMAT"
+    ),
 ]
 Columns = Annotated[str | None, typer.Option(help="The columns to use, with commas. Default: all.", metavar="NAME,…")]
 Header = Annotated[bool, typer.Option(help="Whether the first line of CSV and TSV has the names of the columns.")]
-BatchRows = Annotated[int, typer.Option(help="The number of rows of a batch.", min=1)]
+BatchRows = Annotated[int, typer.Option(help="The number of rows of a batch.", min=1, metavar="INTEGER")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out and report them, instead of stopping.")]
-MaxBad = Annotated[int, typer.Option(help="The largest number of bad rows to leave out.", min=0)]
-RandomState = Annotated[int | None, typer.Option(help="The seed of what is drawn. Default: that of the model.")]
+MaxBad = Annotated[int, typer.Option(help="The largest number of bad rows to leave out.", min=0, metavar="INTEGER")]
+RandomState = Annotated[
+    int | None, typer.Option(help="The seed of what is drawn. Default: that of the model.", metavar="INTEGER")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 

@@ -33,7 +33,7 @@ class Chunk(NamedTuple):
         for first, end in zip(ends - self.lengths, ends, strict=True):
             if (self.weight[first:end] != self.weight[first]).any():
                 raise ValueError(
-                    f"rows {first + 1:,} to {end:,} are one sequence, and have several weights: a sequence has one weight."
+                    f"rows {first + 1:,} to {end:,} are one sequence, and have several weights: it must have one."
                 )
         return self.weight[ends - 1]
 

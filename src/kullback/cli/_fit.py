@@ -44,15 +44,22 @@ def fit(
     method: Annotated[
         Method,
         typer.Option(
-            help="em: batch EM, on all rows at once, until it converges. online: one step for each batch, with memory for "
-            "one batch. auto: em for a file of at most 16 batches, online for longer ones, for streams and with --from."
+            help="em: batch EM, on all rows at once, until it converges. online: one step for each batch, with memory "
+            "for one batch. auto: em for files of at most 16 batches, online for longer ones, streams and --from.",
+            metavar="[auto|online|em]",
         ),
     ] = Method.auto,
-    passes: Annotated[int, typer.Option(help="How many times to go through the data (online).", min=1)] = 1,
+    passes: Annotated[
+        int, typer.Option(help="How many times to go through the data (online).", min=1, metavar="INTEGER")
+    ] = 1,
     batch_rows: given.BatchRows = 4096,
     shuffle: Annotated[
         int,
-        typer.Option(help="Mix rows in a buffer of this many rows, for sorted files (online; not for series).", min=0),
+        typer.Option(
+            help="Mix rows in a buffer of this many rows, for sorted files (online; not for series).",
+            min=0,
+            metavar="INTEGER",
+        ),
     ] = 0,
     format: given.Format = None,
     columns: given.Columns = None,
@@ -88,7 +95,9 @@ def fit(
     ] = None,
     checkpoint_every: Annotated[
         float,
-        typer.Option(help="Seconds between checkpoints. 0 is after every batch, as for streams.", min=0),
+        typer.Option(
+            help="Seconds between checkpoints. 0 is after every batch, as for streams.", min=0, metavar="SECONDS"
+        ),
     ] = 10.0,
     resume: Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint, if there is one.")] = False,
     scheduler: Annotated[
@@ -101,7 +110,9 @@ def fit(
     ] = None,
     synchronize_every: Annotated[
         int,
-        typer.Option(help="Batches of each worker between two combinations (online, with --scheduler).", min=1),
+        typer.Option(
+            help="Batches of each worker between two combinations (online, with --scheduler).", min=1, metavar="INTEGER"
+        ),
     ] = 10,
     quiet: given.Quiet = False,
     as_json: given.Json = False,

@@ -63,8 +63,8 @@ def _problems_of_series(kind: str, rows: Input, wish: Wish, series: bool) -> lis
         wish.continues and not series and f"--continues is not for {kind}: its rows do not follow each other.",
         wish.continues
         and (roles.sequence is not None or wish.passes > 1 or wish.method is Method.em or wish.on_cluster)
-        and "--continues is for one series that is read once by --method online: leave out --sequence-column, --passes, "
-        "--method em and --scheduler.",
+        and "--continues is for one series that is read once by --method online: leave out --sequence-column, "
+        "--passes, --method em and --scheduler.",
     ]
 
 
@@ -79,7 +79,7 @@ def _problems_of_weights(kind: str, rows: Input, wish: Wish, series: bool) -> li
         and f"--weight-column with {kind} needs --sequence-column: a weight is that of a whole sequence.",
         series
         and wish.method is Method.online
-        and f"--weight-column with {kind} is for --method em: a sequence that goes on from batch to batch has weight 1.",
+        and f"--weight-column with {kind} is for --method em: online, a sequence that goes on has weight 1.",
     ]
 
 

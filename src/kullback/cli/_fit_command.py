@@ -1,4 +1,4 @@
-"""The command that fits one kind of estimator, made from its constructor and its docstring."""
+"""The command that fits one kind of estimator, made from its constructor."""
 
 import inspect
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 import typer
 
 from kullback.cli._arguments import example
-from kullback.cli._docstring import summary
 from kullback.cli._fit import fit
 from kullback.cli._group import single_command
 from kullback.cli._options import options_of
+from kullback.cli._texts import SUMMARIES
 
 
 def fit_command(name: str, kind: type) -> Any:
@@ -22,7 +22,7 @@ def fit_command(name: str, kind: type) -> Any:
         chosen = {name for name in values if _was_typed(context, name)}
         fit(kind(**values), chosen, **given)
 
-    run.__doc__ = summary(kind)
+    run.__doc__ = SUMMARIES[kind.__name__]
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     parameters = [context, *common, *settings]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

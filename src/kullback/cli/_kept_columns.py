@@ -80,8 +80,8 @@ class KeptColumns:
         if clash is not None:
             way = "--no-row-numbers, or " if clash in columns else ""
             raise ValueError(
-                f"{self._data} has a column {clash!r}, and so has the answer: use {way}--keep with the columns to keep, "
-                f"without this one (--keep none keeps none)."
+                f"{self._data} has a column {clash!r}, and so has the answer: use {way}--keep with the columns to "
+                f"keep, without this one (--keep none keeps none)."
             )
         return {**columns, **kept, **answers}
 

@@ -1,5 +1,6 @@
 """How far a fit has come: a line that moves on a terminal, plain lines in a pipe, or JSON."""
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -12,11 +13,15 @@ _TERMINAL, _PIPE = 0.2, 5.0
 
 
 class ProgressLine:
-    """Rows, rows per second, log-likelihood of the last batch, and the time left where the number of rows is known."""
+    """Rows, rows per second, log-likelihood of the last batch and what it has gained, and the time that is left.
+
+    The time needs the number of rows of the data, or a guess from its bytes.
+    """
 
     def __init__(self, quiet: bool, as_json: bool):
         self._quiet, self._json = quiet, as_json
         self._before: int | None = None
+        self._first: float | None = None
         self._terminal = sys.stderr.isatty() and not as_json
         self._began = self._last = time.monotonic()
 
@@ -25,6 +30,8 @@ class ProgressLine:
         now = time.monotonic()
         if self._before is None:  # compiling takes its time, and a run that goes on has not seen what was before
             self._before, self._began, self._last = rows, now, now
+        if self._first is None and math.isfinite(log_likelihood):
+            self._first = log_likelihood
         if self._quiet or now - self._last < (_TERMINAL if self._terminal else _PIPE):
             return
         self._last = now
@@ -36,7 +43,8 @@ class ProgressLine:
             line = {"rows": rows, "rows_per_second": round(speed), "log_likelihood": log_likelihood}
             write_json({**line, "seconds_left": None if left is None else round(left)})
             return
-        text = f"{rows:,} rows, {speed:,.0f} rows/s, {log_likelihood:.4f} nats per point"
+        gain = "" if self._first is None else f" ({log_likelihood - self._first:+.4f} since the first batch)"
+        text = f"{rows:,} rows, {speed:,.0f} rows/s, {log_likelihood:.4f} nats per row{gain}"
         text += "" if left is None else f", {_clock(left)} left"
         print(f"\r\x1b[K{text}" if self._terminal else text, end="" if self._terminal else "\n", file=sys.stderr)
         sys.stderr.flush()

@@ -30,7 +30,7 @@ class Table:
             return
         if path.suffix.lower() not in _SUFFIXES:
             raise ValueError(
-                f"{path} has none of the suffixes {', '.join(_SUFFIXES)}, which decide the format; - is standard output."
+                f"{path} has no suffix of {', '.join(_SUFFIXES)}, which decide the format (- is standard output)."
             )
         check_writable(path)
 

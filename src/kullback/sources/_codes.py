@@ -40,7 +40,7 @@ class Codes:
         for label, (known, entries) in self.sizes().items():
             if not self.closed and entries >= LEAST and known > SHARE * entries:
                 raise ValueError(
-                    f"Column {label!r} holds {known:,} different words in {entries:,} rows: these are names or texts, "
+                    f"Column {label!r} holds {known:,} different texts in {entries:,} rows: these are names or notes, "
                     f"and not categories; leave it out (columns)."
                 )
 
@@ -68,7 +68,7 @@ class Codes:
                 known.append(each)
                 if len(known) > MOST:
                     raise ValueError(
-                        f"Column {label!r} holds more than {MOST:,} different words: these are not categories; leave "
+                        f"Column {label!r} holds more than {MOST:,} different texts: these are not categories; leave "
                         f"it out (columns)."
                     )
             codes[at] = places[each]

@@ -129,8 +129,8 @@ class Columns:
         for label, kind in zip(self.labels, self.kinds, strict=True):
             if kind not in _KINDS:
                 raise ValueError(
-                    f"{origin}: column {label!r} holds {kind}, and a model learns from numbers and words: turn it into "
-                    f"numbers, or leave it out (columns)."
+                    f"{origin}: column {label!r} holds {kind}, and a model learns from numbers and categories: turn "
+                    f"it into numbers, or leave it out (columns)."
                 )
 
     def recall(self, words: dict[str, list[str]], entries: dict[str, int]) -> None:
@@ -186,7 +186,7 @@ class Columns:
                 bad.setdefault(row, f"column {self.labels[self._weight]!r} is {what}, and a weight is 0 or more")
         for place, entries in words.items():
             for row, each in self.codes.strange(self.labels[place], entries).items():
-                what = f"column {self.labels[place]!r} is {each!r}, a word that was not there when codes were made"
+                what = f"column {self.labels[place]!r} is {each!r}, which is none of the known categories"
                 bad.setdefault(row, what)
         with np.errstate(over="ignore", invalid="ignore"):
             plain = np.isfinite(np.sum(out))  # nothing is missing or infinite: nearly always

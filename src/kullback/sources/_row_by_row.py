@@ -10,7 +10,7 @@ from kullback.storage import quote
 _MEANINGS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], str]]] = {
     "number": (number, why_no_number),
     "truth": (truth, lambda entry: "which is neither true nor false"),
-    "words": (word, lambda entry: "which is not a word" + (" in UTF-8" if isinstance(entry, str) else "")),
+    "words": (word, lambda entry: "which is not a text" + (" in UTF-8" if isinstance(entry, str) else "")),
 }
 
 
