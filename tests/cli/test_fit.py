@@ -139,8 +139,9 @@ def test_rows_that_the_model_does_not_allow_say_where_they_are(refused):
     X[114, 0] = -1
     write_csv("data.csv", X)
     sentence = refused("fit", "poisson-mixture", "data.csv", "--batch-rows", BATCH, "--save", "m.safetensors")
-    assert sentence.startswith("data.csv, rows 65 to 128: ")
-    assert "X[50, 0] is -1" in sentence
+    assert sentence.startswith("data.csv, row 115: column 'c0' is -1")
+    em = ["fit", "poisson-mixture", "data.csv", "--method", "em", "--save", "m.safetensors"]
+    assert refused(*em) == sentence
 
 
 def test_what_does_not_go_together_is_refused(run, refused, tmp_path):
@@ -163,7 +164,7 @@ def test_what_does_not_go_together_is_refused(run, refused, tmp_path):
     assert "nowhere is not a directory" in refused(*mixture, "--save", "nowhere/m.safetensors")
     assert "columns are numbers, counted from 0" in refused(*mixture, *save, "--no-header", "--columns", "a")
     write_csv("few.csv", rows_for("gaussian-mixture", 2))
-    assert "n_components = 5" in refused("fit", "gaussian-mixture", "few.csv", *save, "--n-components", 5)
+    assert "--n-components = 5" in refused("fit", "gaussian-mixture", "few.csv", *save, "--n-components", 5)
     (tmp_path / "empty.csv").write_text("a,b\n")
     assert "too few rows" in refused("fit", "gaussian-mixture", "empty.csv", *save)
 

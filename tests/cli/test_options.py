@@ -82,7 +82,7 @@ def test_what_cannot_be_meant_is_refused(refused, tmp_path):
     (tmp_path / "bad.npy").write_text("no")
     assert "does not hold an array" in refused(*fit, "--means-init", "bad.npy")
     assert "No such option" in refused(*fit, "--components", 3)
-    assert "'n_components' parameter of GaussianMixture must be an int" in refused(*fit, "--n-components", 0)
+    assert "'--n-components' parameter of GaussianMixture must be an int" in refused(*fit, "--n-components", 0)
     assert "Missing option '--save'" in refused("fit", "gaussian-mixture", "data.csv")
 
 

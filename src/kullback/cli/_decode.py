@@ -34,9 +34,9 @@ def decode(
     saved.require(able.decodes or able.smooths, "decode", given.SERIES)
     if responsibilities:
         saved.require(able.decodes, "--responsibilities", given.CLUSTERS)
-    kept = KeptColumns(saved, data, keep, header, row_numbers)
-    source = saved.open(data, header, format=format, carry=kept.carry)
-    chunk, carried = read_all(saved, source, data)
+    keeper = KeptColumns(saved, data, keep, header, row_numbers)
+    source = saved.open(data, header, format=format, keep=keeper.keep)
+    chunk, kept = read_all(saved, source, data)
     if able.smooths:
         mean, covariance = saved.estimator.smooth(chunk.X, **chunk.extras)
         spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
@@ -47,4 +47,4 @@ def decode(
     if responsibilities:
         columns |= name_responsibilities(saved.estimator.predict_proba(chunk.X, **chunk.extras))
     with table:
-        table.write(kept.arrange(carried, source, chunk, columns))
+        table.write(keeper.arrange(kept, source, chunk, columns))

@@ -1,7 +1,6 @@
 """Groups of commands: one turns every error into one sentence, the other makes its commands when they are asked for."""
 
 import contextlib
-import re
 import signal
 import sys
 import threading
@@ -12,8 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from kullback.cli._activity import show_activity
-from kullback.cli._messages import print_message
+from kullback.cli._activity import clear_activity, show_activity
+from kullback.cli._messages import print_message, spell_options
 from kullback.cli._suggestions import unknown_command, unknown_kind
 
 
@@ -40,7 +39,6 @@ class ErrorGroup(TyperGroup):
         except _Terminated:
             code = 128 + signal.SIGTERM
         except typer.Abort:  # an interrupt
-            print_message("interrupted.")
             code = 128 + signal.SIGINT
         except Exception as error:
             sentence = error_sentence(error)
@@ -48,6 +46,8 @@ class ErrorGroup(TyperGroup):
                 raise
             print_message(sentence)
             code = 2
+        finally:
+            clear_activity()
         sys.exit(code or 0)
 
 
@@ -122,8 +122,7 @@ def error_sentence(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     if isinstance(error, (OSError, ValueError)):
-        text = re.sub(r"\b(skip|max|n)_(bad|categories)\b", r"--\1-\2", str(error))  # as they are spelled here
-        return text.replace("leave it out (columns)", "leave it out (--columns names the others)")
+        return spell_options(str(error))
     return None
 
 

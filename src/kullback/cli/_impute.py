@@ -35,19 +35,19 @@ def impute(
     saved.require(saved.capabilities.imputes, "impute", "models that draw what is missing")
     estimator = saved.estimator
     random = check_random_state(estimator.random_state if random_state is None else random_state)
-    kept = KeptColumns(saved, data, keep, header, row_numbers)
+    keeper = KeptColumns(saved, data, keep, header, row_numbers)
     options = {"format": format, "batch_rows": batch_rows, "skip_bad": skip_bad, "max_bad": max_bad}
-    source = saved.open(data, header, carry=kept.carry_with_values, **options)
+    source = saved.open(data, header, keep=keeper.keep_with_values, **options)
     filled = 0
     with print_warnings(quiet), Table(output, as_json) as table:
         batches = (
             iter([read_all(saved, source, data)])
             if saved.has_time
-            else ((chunk, source.carried) for chunk in saved.chunks(source))
+            else ((chunk, source.kept) for chunk in saved.chunks(source))
         )
-        for chunk, carried in batches:
+        for chunk, kept in batches:
             X = estimator.impute(chunk.X, random_state=random, **chunk.extras)
-            table.write(kept.filled(carried, source, chunk, X))
+            table.write(keeper.filled(kept, source, chunk, X))
             filled += int(np.isnan(chunk.X).sum())
     if not quiet:
         left_out = f", {count(source.bad_rows, 'bad row')} left out" if source.bad_rows else ""

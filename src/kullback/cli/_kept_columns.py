@@ -9,7 +9,7 @@ from kullback.cli._column_roles import Chunk, Label, concatenate
 from kullback.cli._labels import parse_labels
 from kullback.cli._output_columns import JsonText, OutputColumn, Text, Typed, Values
 from kullback.cli._saved_model import SavedModel
-from kullback.sources import Carried
+from kullback.sources import Kept
 
 
 class KeptColumns:
@@ -25,12 +25,12 @@ class KeptColumns:
         self._named = header and saved.names is not None
 
     @property
-    def carry(self) -> Any:
+    def keep(self) -> Any:
         """The columns that go along with the rows that are read."""
         return self._chosen
 
     @property
-    def carry_with_values(self) -> Any:
+    def keep_with_values(self) -> Any:
         """The same with the columns of the model."""
         if self._chosen == "all" or not self._named:
             return "all"
@@ -38,20 +38,20 @@ class KeptColumns:
 
     def beside(self, source: Any, chunk: Chunk, answers: dict[str, Any]) -> dict[str, Any]:
         """Return the columns of an answer: the number of each row, what is kept, and the answers."""
-        return self._arrange(source.carried, self._read_values(source, chunk), answers)
+        return self._arrange(source.kept, self._read_values(source, chunk), answers)
 
-    def arrange(self, carried: Carried, source: Any, chunk: Chunk, answers: dict[str, Any]) -> dict[str, Any]:
+    def arrange(self, kept: Kept, source: Any, chunk: Chunk, answers: dict[str, Any]) -> dict[str, Any]:
         """Return the same of several batches that were read as one."""
-        return self._arrange(carried, self._read_values(source, chunk), answers)
+        return self._arrange(kept, self._read_values(source, chunk), answers)
 
-    def filled(self, carried: Carried, source: Any, chunk: Chunk, X: np.ndarray) -> dict[str, Any]:
+    def filled(self, kept: Kept, source: Any, chunk: Chunk, X: np.ndarray) -> dict[str, Any]:
         """Return what is kept with the columns of a table in the place of those of the model, in the file's order."""
         labels = self._labels(source, chunk)
         new = self._saved.entries(X, [self._is_truth(source, label) for label in labels])
-        kept = self._arrange(carried, self._read_values(source, chunk), {})
+        columns = self._arrange(kept, self._read_values(source, chunk), {})
         for place, (label, values) in enumerate(zip(labels, new, strict=True)):
-            kept[label] = kept[label].fill(np.isnan(chunk.X[:, place]), values)
-        return kept
+            columns[label] = columns[label].fill(np.isnan(chunk.X[:, place]), values)
+        return columns
 
     def _labels(self, source: Any, chunk: Chunk) -> list[str]:
         """Return the names of the columns of the model in the data, as they go along."""
@@ -69,39 +69,39 @@ class KeptColumns:
         values = self._saved.entries(chunk.X, [self._is_truth(source, label) for label in labels], as_read=True)
         return dict(zip(labels, values, strict=True))
 
-    def _arrange(self, carried: Carried, read: dict[str, Values], answers: dict[str, Any]) -> dict[str, Any]:
-        columns: dict[str, Any] = {}
+    def _arrange(self, kept: Kept, read: dict[str, Values], answers: dict[str, Any]) -> dict[str, Any]:
+        numbers: dict[str, Any] = {}
         if self._row_numbers:
-            columns["row"] = carried.rows
-            if carried.files is not None:
-                columns["file"] = Values(np.arange(len(carried.files)), words=carried.files)
-        kept = {name: _as_output(carried, name, read.get(name)) for name in carried.table.schema.names}
-        clash = next((name for name in (*columns, *answers) if name in kept), None)
+            numbers["row"] = kept.rows
+            if kept.files is not None:
+                numbers["file"] = Values(np.arange(len(kept.files)), words=kept.files)
+        columns = {name: _as_output(kept, name, read.get(name)) for name in kept.table.schema.names}
+        clash = next((name for name in (*numbers, *answers) if name in columns), None)
         if clash is not None:
-            way = "--no-row-numbers, or " if clash in columns else ""
+            way = "--no-row-numbers, or " if clash in numbers else ""
             raise ValueError(
                 f"{self._data} has a column {clash!r}, and so has the answer: use {way}--keep with the columns to "
                 f"keep, without this one (--keep none keeps none)."
             )
-        return {**columns, **kept, **answers}
+        return {**numbers, **columns, **answers}
 
 
-def read_all(saved: SavedModel, source: Any, data: str) -> tuple[Chunk, Carried]:
+def read_all(saved: SavedModel, source: Any, data: str) -> tuple[Chunk, Kept]:
     """Read everything as a whole, with what goes along."""
-    chunks, carried = [], []
+    chunks, kept = [], []
     for chunk in saved.chunks(source):
         chunks.append(chunk)
-        carried.append(source.carried)
+        kept.append(source.kept)
     if not chunks:
         raise ValueError(f"{data} has no rows.")
-    return concatenate(chunks), Carried.concatenate(carried)
+    return concatenate(chunks), Kept.concatenate(kept)
 
 
-def _as_output(carried: Carried, name: str, read: Values | None) -> OutputColumn:
-    column = carried.table.column(name)
-    if carried.form == "typed":
+def _as_output(kept: Kept, name: str, read: Values | None) -> OutputColumn:
+    column = kept.table.column(name)
+    if kept.form == "typed":
         return Typed(column)
     entries = column.to_pylist()
-    if carried.form == "json":
+    if kept.form == "json":
         return JsonText(entries, read)
-    return Text(entries, carried.kinds[name] == "number", read)
+    return Text(entries, kept.kinds[name] == "number", read)

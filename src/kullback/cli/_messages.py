@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -15,6 +16,12 @@ from kullback.storage import printable, printable_json, sentence
 #: Characters of a sentence: what the library says in 300, and names of files and columns.
 _MOST = 1000
 
+#: Parameters that sentences of the library speak of, and that are options here.
+_PARAMETERS = re.compile(
+    r"(?<![-\w])(skip_bad|max_bad|batch_rows|n_categories|n_components|n_latents|n_init|n_iter|max_iter|init_params|"
+    r"covariance_type|reg_covar|random_state|means_init|weights_init|precisions_init|tol)\b(?!\()"
+)
+
 
 def count(number: int, name: str, names: str | None = None) -> str:
     """Return a number of things, of which one is called `name`.
@@ -23,6 +30,16 @@ def count(number: int, name: str, names: str | None = None) -> str:
     ('1 row', '2,000 rows', '2 passes')
     """
     return f"{number:,} {name if number == 1 else names or name + 's'}"
+
+
+def spell_options(text: str) -> str:
+    """Return a sentence of the library with parameters as they are spelled on the command line.
+
+    >>> spell_options("increase max_iter, or tol; n_init is 'x' (skip_bad leaves such rows out).")
+    "increase --max-iter, or --tol; --n-init is 'x' (--skip-bad leaves such rows out)."
+    """
+    text = _PARAMETERS.sub(lambda name: "--" + name[0].replace("_", "-"), text)
+    return text.replace("leave it out (columns)", "leave it out (--columns names the others)")
 
 
 def print_message(text: str) -> None:
@@ -91,7 +108,7 @@ def print_warnings(quiet: bool) -> Iterator[None]:
 
     def show(message: Any, *args: Any, **kwargs: Any) -> None:
         if not quiet:
-            print_message(str(message))
+            print_message(spell_options(str(message)))
 
     logger, handler = logging.getLogger("kullback"), logging.NullHandler() if quiet else _Notes()
     logger.addHandler(handler)

@@ -9,6 +9,7 @@ import numpy as np
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._column_kinds import choose_families, set_category_counts
 from kullback.cli._column_roles import Chunk
+from kullback.cli._data_errors import name_rows
 from kullback.cli._input import Input
 from kullback.cli._messages import mute_notes
 from kullback.cli._progress import Progress
@@ -77,7 +78,8 @@ def _learn_batches(
             try:
                 _learn(estimator, chunk, series, last)
             except ValueError as error:
-                raise ValueError(f"{data}, rows {rows + 1:,} to {rows + len(table):,}: {error}") from None
+                read = source.position["done"] - len(table)
+                raise ValueError(name_rows(error, data, read, len(table), [*data.kinds(source)[0]])) from None
             rows += len(table)
             last = None if chunk.sequence is None else float(chunk.sequence[-1])
             data.remember_columns(source, table.shape[1])

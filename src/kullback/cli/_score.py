@@ -43,10 +43,10 @@ def score(
     saved = SavedModel.load(model)
     if responsibilities:
         saved.require(saved.capabilities.predicts, "--responsibilities", given.CLUSTERS)
-    kept = KeptColumns(saved, data, keep, header, row_numbers)
+    keeper = KeptColumns(saved, data, keep, header, row_numbers)
     ahead = {"ahead": 0} if is_stream(data) else {}
     options = {"format": format, "batch_rows": batch_rows, "skip_bad": skip_bad, "max_bad": max_bad, **ahead}
-    source = saved.open(data, header, carry=kept.carry, **options)
+    source = saved.open(data, header, keep=keeper.keep, **options)
     rows, flagged, total = 0, 0, 0.0
     with print_warnings(quiet), Table(output, as_json) as table:
         scorer, floor = row_scorer(saved, responsibilities), Floor(saved, anomaly)
@@ -56,7 +56,7 @@ def score(
             answers = {"log_likelihood": found.log_likelihood}
             answers |= {} if found.component is None else {"component": found.component}
             answers |= {"anomaly": unlikely} | name_responsibilities(found.responsibilities)
-            table.write(kept.beside(source, chunk, answers))
+            table.write(keeper.beside(source, chunk, answers))
             rows, flagged, total = rows + len(X), flagged + int(unlikely.sum()), total + found.log_likelihood.sum()
     if not quiet:
         left_out = f", {count(source.bad_rows, 'bad row')} left out" if source.bad_rows else ""

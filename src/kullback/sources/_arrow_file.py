@@ -39,7 +39,7 @@ class ArrowPart(Part):
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
         schema, skip, row = self.schema(), at.get("row", 0), 0
         places = columns.typed_places(self.name, *schema)
-        along = columns.carried_places(self.name, schema.names, len(schema.kinds))
+        along = columns.kept_places(self.name, schema.names, len(schema.kinds))
         with report_damage(self.name, "Arrow file"), self._open(sorted({*places, *along})) as reader:
             for batch in self._batches(reader):
                 check_table(batch, self.name, batch.schema.names)

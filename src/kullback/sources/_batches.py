@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kullback.sources._carried import Carried
 from kullback.sources._columns import Columns
 from kullback.sources._errors import BadRowCounter, report_damage
+from kullback.sources._kept import Kept
 from kullback.sources._part import Part, rows_at_once
 
 
@@ -32,7 +32,7 @@ class Batch(NamedTuple):
 
     values: np.ndarray
     mark: Any
-    carried: Carried | None = None
+    kept: Kept | None = None
 
 
 #: A part, its number, and where in it to begin.
@@ -43,7 +43,7 @@ def batches(
     parts: Iterable[PartStart], columns: Columns, size: int, counter: BadRowCounter, rows: int
 ) -> Iterator[Batch | None]:
     """Yield batches of `size` rows, and a last one that may be shorter; None when nothing came yet."""
-    full, filled, mark, along = _room(size, len(columns)), 0, None, columns.gather_carried()
+    full, filled, mark, along = _room(size, len(columns)), 0, None, columns.gather_kept()
     for number, part, start in parts:
         for piece in part.pieces(columns, start):
             if piece is None:

@@ -1,4 +1,4 @@
-"""Which columns are kept, and how their entries become numbers."""
+"""Which columns are read, and how their entries become numbers."""
 
 import collections
 import functools
@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kullback.sources._carried import CarriedColumns, CarriedRows
 from kullback.sources._codes import Codes, hash_words
+from kullback.sources._kept import KeptGatherer, KeptSelection
 
 _KINDS = ("number", "truth", "words")
 
 #: Columns that go along with the rows: names or places, "all", or None for none, and for no numbers of rows either.
-Carry = Sequence[str | int] | Literal["all"] | None
+Keep = Sequence[str | int] | Literal["all"] | None
 
 
 class Columns:
@@ -32,7 +32,7 @@ class Columns:
         origin: str,
         sequence: str | int | None = None,
         weight: str | int | None = None,
-        carry: Carry = None,
+        keep: Keep = None,
         several: bool = False,
     ):
         self.width = len(kinds)
@@ -54,12 +54,10 @@ class Columns:
             if self.kinds[self._sequence].startswith("times"):  # a day, a shift: they are told apart like words
                 self.kinds[self._sequence] = "words"
         self._weight = self._place_of_weight(weight, names, len(kinds), origin)
-        self._carried = None
-        if carry is not None:
-            along = (
-                list(range(len(kinds))) if carry == "all" else sorted(set(_places(carry, names, len(kinds), origin)))
-            )
-            self._carried = CarriedColumns(along, names, kinds, several)
+        self._kept = None
+        if keep is not None:
+            along = list(range(len(kinds))) if keep == "all" else sorted(set(_places(keep, names, len(kinds), origin)))
+            self._kept = KeptSelection(along, names, kinds, several)
         apart = None if self._sequence is None else self.labels[self._sequence]
         if codes is not None:
             stranger = next(iter(codes.keys() - set(self.labels)), None)
@@ -97,26 +95,26 @@ class Columns:
     # --- columns that go along --------------------------------------------------------------------------
 
     @property
-    def carries(self) -> bool:
+    def keeps(self) -> bool:
         """Whether columns go along with the rows, or at least the numbers of rows."""
-        return self._carried is not None
+        return self._kept is not None
 
     @property
-    def carried_names(self) -> list[str]:
+    def kept_names(self) -> list[str]:
         """The names of the columns that go along, in their order in the data."""
-        return [] if self._carried is None else self._carried.names
+        return [] if self._kept is None else self._kept.names
 
-    def carried_places(self, name: str, names: list[str] | None, width: int) -> list[int]:
+    def kept_places(self, name: str, names: list[str] | None, width: int) -> list[int]:
         """Return where the columns that go along are in a part."""
-        return [] if self._carried is None else _places(self._carried.wanted, names, width, name)
+        return [] if self._kept is None else _places(self._kept.wanted, names, width, name)
 
-    def carry(self, arrays: list[Any], form: str) -> tuple[Any, str] | None:
+    def kept(self, arrays: list[Any], form: str) -> tuple[Any, str] | None:
         """Return the columns of a piece that go along, and how they are written; None where none are asked for."""
-        return None if self._carried is None else (self._carried.record_batch(arrays), form)
+        return None if self._kept is None else (self._kept.record_batch(arrays), form)
 
-    def gather_carried(self) -> CarriedRows | None:
+    def gather_kept(self) -> KeptGatherer | None:
         """Return what gathers the columns that go along with the rows of a batch; None where none are asked for."""
-        return None if self._carried is None else CarriedRows(self._carried)
+        return None if self._kept is None else KeptGatherer(self._kept)
 
     # --- entries ----------------------------------------------------------------------------------------
 

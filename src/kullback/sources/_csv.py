@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kullback.sources._columns import Columns
 from kullback.sources._entries import MISSING, is_unicode, kind_of
 from kullback.sources._part import Schema
-from kullback.sources._row_by_row import carry_rows, parse_rows
+from kullback.sources._row_by_row import keep_rows, parse_rows
 from kullback.sources._rows import Row, rows_of
 from kullback.sources._sniff import check_separator
 from kullback.sources._text import Block, Read, Reader, TextFile, TextPart, TextStream
@@ -74,7 +74,7 @@ class CsvPart(TextPart):
             strings_can_be_null=True,
         )
         labels = [str(place) for place in range(width)]
-        along = columns.carried_places(self.name, names, width)
+        along = columns.kept_places(self.name, names, width)
         as_written = csv.ConvertOptions(
             column_types={str(place): pa.string() for place in along},
             include_columns=[str(place) for place in along],
@@ -87,20 +87,20 @@ class CsvPart(TextPart):
                 if block.sound:
                     table = csv.read_csv(pa.BufferReader(block.data), options, parse, convert)
                     if table.num_rows:  # nothing but empty lines are no batch
-                        carried = None
-                        if columns.carries:
+                        kept = None
+                        if columns.keeps:
                             texts = (
                                 csv.read_csv(pa.BufferReader(block.data), options, parse, as_written) if along else None
                             )
                             arrays = [] if texts is None else [each.combine_chunks() for each in texts.columns]
-                            carried = columns.carry(arrays, "text")
-                        return Read(table.combine_chunks().to_batches()[0], {}, carried)
+                            kept = columns.kept(arrays, "text")
+                        return Read(table.combine_chunks().to_batches()[0], {}, kept)
             fields = [each.fields for each in self._rows(block)]
             table, bad = parse_rows([_select(row, taken, width) for row in fields], columns.labels, columns.kinds)
-            if not columns.carries:
+            if not columns.keeps:
                 return Read(table, bad)
-            arrays = carry_rows([_select(row, along, width) for row in fields], columns.carried_names, bad)
-            return Read(table, bad, columns.carry(arrays, "text"))
+            arrays = keep_rows([_select(row, along, width) for row in fields], columns.kept_names, bad)
+            return Read(table, bad, columns.kept(arrays, "text"))
 
         return Reader(start.byte, start.line, read)
 

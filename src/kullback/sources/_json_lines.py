@@ -51,15 +51,15 @@ class JsonLinesPart(TextPart):
             raise ValueError(f"{self.name} has names of columns, and what came before it has none.")
 
         def read(block: Block) -> Read:
-            carried = columns.carry(_as_written(block, columns.carried_names), "json") if columns.carries else None
+            kept = columns.kept(_as_written(block, columns.kept_names), "json") if columns.keeps else None
             table = _parse_fast(block.data, columns)
             if table is not None:
-                return Read(table, {}, carried)
+                return Read(table, {}, kept)
             rows = [
                 [row.get(name) for name in columns.labels] if isinstance(row, dict) else row
                 for _, row in _objects(block)
             ]
-            return Read(*parse_rows(rows, columns.labels, columns.kinds), carried)
+            return Read(*parse_rows(rows, columns.labels, columns.kinds), kept)
 
         return Reader(0, 1, read)
 

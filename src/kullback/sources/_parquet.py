@@ -41,7 +41,7 @@ class ParquetPart(Part):
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
         schema = self.schema()
         places, names = columns.typed_places(self.name, *schema), schema.names or []
-        along = columns.carried_places(self.name, names, len(names))
+        along = columns.kept_places(self.name, names, len(names))
         chosen = [names[place] for place in sorted({*places, *along})]
         with report_damage(self.name, "Parquet file"), self._open() as file:
             row, skip, groups = 0, at.get("row", 0), list(range(file.num_row_groups))

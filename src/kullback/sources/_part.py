@@ -26,7 +26,7 @@ class Piece(NamedTuple):
     """Some rows of a part, with the columns that were chosen.
 
     `at` says where it begins: `row` is the number of rows before it, the rest is what helps to find it again. `bad` has
-    the rows that are known to be bad, and what is wrong with them; `where` names the place of a row. `carried` has the
+    the rows that are known to be bad, and what is wrong with them; `where` names the place of a row. `kept` has the
     columns that go along, and their form, where some are asked for.
     """
 
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
     at: dict[str, Any]
     bad: dict[int, str]
     where: Callable[[int], str]
-    carried: tuple[Any, str] | None = None  # a pyarrow.RecordBatch, and how its entries are written
+    kept: tuple[Any, str] | None = None  # a pyarrow.RecordBatch, and how its entries are written
 
     def __len__(self) -> int:
         return len(self.table)
@@ -74,11 +74,11 @@ class NumberPart(Part):
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
         places, row = columns.typed_places(self.name, *self.schema()), at.get("row", 0)
-        along = columns.carried_places(self.name, None, self._width)
+        along = columns.kept_places(self.name, None, self._width)
         for both in self._tables(row, rows_at_once(self._width, PIECE), places + along):
             table, rest = (both[:, : len(places)], both[:, len(places) :]) if along else (both, None)
-            carried = columns.carry([] if rest is None else [as_arrow(column) for column in rest.T], "typed")
-            yield Piece(table, {"row": row}, {}, by_row(self.name, row), carried)
+            kept = columns.kept([] if rest is None else [as_arrow(column) for column in rest.T], "typed")
+            yield Piece(table, {"row": row}, {}, by_row(self.name, row), kept)
             row += len(table)
 
     @abc.abstractmethod

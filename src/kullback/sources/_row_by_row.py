@@ -38,7 +38,7 @@ def parse_rows(rows: Sequence[list[Any] | str], labels: list[str], kinds: list[s
     return pa.RecordBatch.from_arrays(columns, names=[str(place) for place in range(len(labels))]), bad
 
 
-def carry_rows(rows: Sequence[list[str] | str], labels: list[str], bad: dict[int, str]) -> list[Any]:
+def keep_rows(rows: Sequence[list[str] | str], labels: list[str], bad: dict[int, str]) -> list[Any]:
     """Return rows of texts that go along as columns of strings; those that are no text are added to the bad ones.
 
     A row that is a string is bad already: its entries are empty.

@@ -47,7 +47,7 @@ class Read(NamedTuple):
 
     table: Any
     bad: dict[int, str]
-    carried: tuple[Any, str] | None = None
+    kept: tuple[Any, str] | None = None
 
 
 class TextFile:
@@ -139,10 +139,10 @@ class TextPart(Part):
             if block is None:
                 yield None
                 continue
-            table, bad, carried = reader.read(block)
+            table, bad, kept = reader.read(block)
             place = {"row": row, "byte": block.byte, "line": block.line, "end": block.byte + len(block.data)}
             where = _by_line(self.name, functools.partial(self._line_numbers, block))
-            yield Piece(table, place, bad, where, carried)
+            yield Piece(table, place, bad, where, kept)
             row += len(table)
 
     @abc.abstractmethod

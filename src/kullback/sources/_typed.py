@@ -33,8 +33,8 @@ def schema_of(schema: Any) -> Schema:
 def typed_piece(batch: Any, places: list[int], along: list[int], columns: Columns, row: int, name: str) -> Piece:
     """Return a piece of a record batch that has the columns at some places of a part, in the part's order."""
     order = {place: number for number, place in enumerate(sorted({*places, *along}))}
-    carried = columns.carry([batch.column(order[place]) for place in along], "typed")
-    return Piece(batch.select([order[place] for place in places]), {"row": row}, {}, by_row(name, row), carried)
+    kept = columns.kept([batch.column(order[place]) for place in along], "typed")
+    return Piece(batch.select([order[place] for place in places]), {"row": row}, {}, by_row(name, row), kept)
 
 
 class TablePart(Part):
@@ -53,7 +53,7 @@ class TablePart(Part):
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
         row, schema = at.get("row", 0), self.schema()
         places = columns.typed_places(self.name, *schema)
-        along = columns.carried_places(self.name, schema.names, len(schema.kinds))
+        along = columns.kept_places(self.name, schema.names, len(schema.kinds))
         for batch in self._table.select(sorted({*places, *along})).slice(row).to_batches(max_chunksize=PIECE):
             yield typed_piece(batch, places, along, columns, row, self.name)
             row += len(batch)

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: How entries are carried: as values of Arrow, as the fields of a text, or as JSON.
+#: How entries are kept: as values of Arrow, as the fields of a text, or as JSON.
 FORMS = ("typed", "text", "json")
 
 
-class Carried(NamedTuple):
+class Kept(NamedTuple):
     """The columns that go along with the rows of a batch, one entry for each row, as they are in the data.
 
     `table` is a `pyarrow.RecordBatch`. Files of typed columns keep their types. Of separated text ("text") all columns
@@ -25,7 +25,7 @@ class Carried(NamedTuple):
     files: list[str] | None
 
     @classmethod
-    def concatenate(cls, parts: Sequence["Carried"]) -> "Carried":
+    def concatenate(cls, parts: Sequence["Kept"]) -> "Kept":
         """Return the columns of several batches as those of one."""
         if len(parts) == 1:
             return parts[0]
@@ -35,7 +35,7 @@ class Carried(NamedTuple):
         return first._replace(table=_concatenate([part.table for part in parts]), rows=rows, files=files)
 
 
-class CarriedColumns:
+class KeptSelection:
     """Which columns go along: their names, or places where they have none, and what they hold."""
 
     def __init__(self, places: list[int], names: list[str] | None, kinds: list[str], several: bool):
@@ -51,10 +51,10 @@ class CarriedColumns:
         return pa.RecordBatch.from_arrays(columns, names=self.names)
 
 
-class CarriedRows:
+class KeptGatherer:
     """Gathers what goes along with the rows of one batch."""
 
-    def __init__(self, columns: CarriedColumns):
+    def __init__(self, columns: KeptSelection):
         self._columns = columns
         self._tables: list[Any] = []
         self._rows: list[np.ndarray] = []
@@ -63,7 +63,7 @@ class CarriedRows:
 
     def add(self, piece: Any, part: str, place: int, count: int, bad: Sequence[int]) -> None:
         """Add the rows of a piece from a place on, without the bad ones, which are counted from there."""
-        table, form = piece.carried
+        table, form = piece.kept
         keep = np.delete(np.arange(count), list(bad)) if bad else np.arange(count)
         table = table.slice(place, count)
         if self._tables and (table.schema != self._tables[0].schema or form != self._form):
@@ -73,12 +73,12 @@ class CarriedRows:
         self._rows.append(piece.at["row"] + place + keep + 1)
         self._files += [part] * len(keep)
 
-    def take(self) -> Carried | None:
+    def take(self) -> Kept | None:
         """Return what was gathered, and begin anew; None if there is nothing."""
         if not self._tables:
             return None
         files = self._files if self._columns.several else None
-        found = Carried(_concatenate(self._tables), self._form, self._columns.kinds, np.concatenate(self._rows), files)
+        found = Kept(_concatenate(self._tables), self._form, self._columns.kinds, np.concatenate(self._rows), files)
         self._tables, self._rows, self._files = [], [], []
         return found
 
