@@ -8,6 +8,8 @@ import pytest
 import kullback
 from cli.helpers import BATCH, held, rows_for, write_csv
 from kullback.cli import _fit_method
+from kullback.cli._column_roles import Roles
+from kullback.cli._input import Input
 from kullback.cli._model_file import read_model
 
 FIT = ["--random-state", 0, "--batch-rows", BATCH]
@@ -30,6 +32,7 @@ def test_a_day_more_is_one_stream(run):
     assert columns["names"] == ["c0", "c1", "c2", "c3"]
 
 
+@pytest.mark.slow
 def test_batch_em_begins_with_the_model(run):
     X = rows_for("gaussian-mixture", 3 * BATCH)
     write_csv("data.csv", X)
@@ -43,6 +46,7 @@ def test_batch_em_begins_with_the_model(run):
     assert (found.n_init, found.tol) == (2, 1e-5)
 
 
+@pytest.mark.slow
 def test_words_are_those_of_the_model(run, refused, tmp_path):
     (tmp_path / "a.csv").write_text("color,x\n" + "red,1\nblue,2\n" * 32)
     (tmp_path / "b.csv").write_text("x,note,color\n" + "1,n,blue\n1.5,n,red\n" * 32)
@@ -61,6 +65,7 @@ def test_words_are_those_of_the_model(run, refused, tmp_path):
     assert "d.csv has no column 'x'" in refused(*on, "d.csv")
 
 
+@pytest.mark.slow
 def test_what_the_model_decides_cannot_be_decided_again(run, refused):
     X = rows_for("gaussian-mixture")
     write_csv("data.csv", X)
@@ -111,6 +116,7 @@ def test_a_fit_from_a_model_resumes_bit_for_bit(run, monkeypatch, name, method):
     assert held("m2") == held("whole")
 
 
+@pytest.mark.slow
 def test_a_series_ends_with_its_file_unless_told(run):
     X = rows_for("gaussian-hmm", 4 * BATCH)
     for day, rows in enumerate(np.split(X, 2)):
@@ -133,7 +139,30 @@ def test_a_series_ends_with_its_file_unless_told(run):
     assert not hasattr(two, "waiting_")
 
 
-def test_a_small_file_is_fitted_until_it_converges(run, monkeypatch):
+def test_a_file_of_few_batches_is_small(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(_fit_method, "BATCHES", 16)
+    read = {"batch_rows": 10, "format": None, "header": True, "skip_bad": False, "max_bad": 0, "shuffle": 0}
+
+    def chosen(rows, asked=_fit_method.Method.auto, online=False):
+        np.save("data.npy", np.zeros((rows, 2)))
+        write_csv("data.csv", np.zeros((rows, 2)))
+        found = {
+            str(_fit_method.choose_method(Input(name, 0, Roles(), None, **read), asked, online))
+            for name in ("data.npy", "data.csv")  # the one says how long it is, the other must be read
+        }
+        assert len(found) == 1
+        return found.pop()
+
+    assert chosen(160) == "em"
+    assert chosen(161) == "online"
+    assert chosen(5, online=True) == "online"
+    assert chosen(5, _fit_method.Method.online) == "online"
+    assert chosen(500, _fit_method.Method.em) == "em"
+
+
+@pytest.mark.slow
+def test_a_small_file_is_fitted_until_it_converges(run, refused, monkeypatch):
     monkeypatch.setattr(_fit_method, "BATCHES", 16)
     X = np.concatenate([np.random.default_rng(0).normal(center, 1, (300, 1)) for center in (0, 3.5)])
     write_csv("data.csv", X)
@@ -149,10 +178,15 @@ def test_a_small_file_is_fitted_until_it_converges(run, monkeypatch):
     kept = [*fit, "--checkpoint", "c"]
     assert json.loads(run(*kept, "--json").stdout.splitlines()[-1])["method"] == "em"
     run(*kept, "--resume")
+    write_csv(
+        "data.csv", np.tile(X, (200, 1))
+    )  # it is the method of the checkpoint that goes on, and sees another file
+    assert "data.csv is not what was read before" in refused(*kept, "--resume")
     np.save("data.npy", X)  # how long it is stands in the file
     assert ", batch EM, " in run("fit", "gaussian-mixture", "data.npy", *fit[3:]).stdout
 
 
+@pytest.mark.slow
 def test_rows_count_as_often_as_they_weigh(run, refused, tmp_path):
     rng = np.random.default_rng(0)
     X, weight = rows_for("gaussian-mixture").round(3), rng.integers(0, 4, 2 * BATCH)

@@ -40,7 +40,17 @@ def model(tmp_path_factory):
 
     from kullback.cli import app
 
-    fit = ["fit", "mixture", str(data), "--family", "gaussian,poisson,categorical,bernoulli", "--random-state", "0"]
+    fit = [
+        "fit",
+        "mixture",
+        str(data),
+        "--family",
+        "gaussian,poisson,categorical,bernoulli",
+        "--random-state",
+        "0",
+        "--method",
+        "online",
+    ]
     assert CliRunner().invoke(app, [*fit, "--n-components", "2", "--save", str(path)]).exit_code == 0
     return str(path)
 
@@ -78,6 +88,7 @@ def test_text_comes_back_as_it_was_written(run, model, name):
     assert rows[1][4] == ""
 
 
+@pytest.mark.slow
 def test_some_columns_or_none_are_kept(run, refused, model):
     write_text("d.csv")
     score = ["score", model, "d.csv", "--quiet"]
@@ -168,6 +179,7 @@ def test_types_are_kept_in_parquet(run, model):
     ]
 
 
+@pytest.mark.slow
 def test_whole_numbers_are_drawn_whole(run, model):
     rows = rows_of(run("sample", model, "-n", 20, "--random-state", 0).stdout)[1:]
     assert all(row[1].isdigit() and row[3] in "01" and "." in row[0] for row in rows)
@@ -175,6 +187,7 @@ def test_whole_numbers_are_drawn_whole(run, model):
     assert [str(kind) for kind in pq.read_schema("d.parquet").types] == ["double", "int64", "string", "int64"]
 
 
+@pytest.mark.slow
 def test_arrays_keep_their_columns_too(run):
     X = rows_for("gaussian-mixture").round(2)
     kullback.GaussianMixture(2, random_state=0).fit(X).save("m.safetensors")
@@ -198,6 +211,7 @@ def test_rows_of_a_folder_say_their_file(run, model, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_responsibilities_are_those_of_the_library(run, refused):
     X = rows_for("gaussian-mixture")
     write_csv("data.csv", X)

@@ -13,7 +13,7 @@ from kullback.cli._batch_fit import fit_batch
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._column_roles import Roles
 from kullback.cli._fit_check import Wish, check_wish
-from kullback.cli._fit_method import Method, choose_method
+from kullback.cli._fit_method import Method, choose_method, method_of_checkpoint
 from kullback.cli._fit_result import print_result
 from kullback.cli._from_model import columns_to_go_on, load_to_go_on
 from kullback.cli._input import Input
@@ -142,6 +142,8 @@ def fit(
     series = REGISTRY[type(estimator).__name__].capabilities.data == "sequences"
     if roles.weight is not None and series and method is Method.auto:
         method = Method.em
+    if method is Method.auto and checkpoint is not None:
+        method = method_of_checkpoint(checkpoint)
     method = choose_method(rows, method, passes > 1 or shuffle > 0 or continues or from_model is not None)
     check_wish(estimator, rows, wish._replace(method=method))
     began = time.monotonic()
