@@ -11,7 +11,7 @@ import pytest
 
 import kullback
 import kullback.report
-from cli.helpers import BATCH, rows_for, write_csv
+from cli.helpers import rows_for, write_csv
 from kullback.cli import app
 
 PAGE = Path(__file__).parents[2] / "docs" / "command.md"
@@ -26,7 +26,7 @@ def words_of(command):
 
 @pytest.mark.slow
 def test_the_examples_of_the_page_run(run):
-    write_csv("readings.csv", rows_for("gaussian-mixture", BATCH))
+    write_csv("readings.csv", rows_for("gaussian-mixture"))
     lines = [
         line for block in re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL) for line in block.splitlines()
     ]

@@ -25,6 +25,6 @@ def print_result(
 
 def _how(estimator: Any, method: Method, passes: int) -> str:
     if method is Method.em:
-        ended = "converged after " if estimator.converged_ else ""
-        return f"batch EM, {ended}{count(estimator.n_iter_, 'iteration')}"
+        steps = count(estimator.n_iter_, "iteration")
+        return f"batch EM, converged after {steps}" if estimator.converged_ else f"batch EM, {steps}, not converged"
     return f"online EM, {count(passes, 'pass', 'passes')}"

@@ -18,8 +18,9 @@ NOT_HERE = frozenset({"verbose", "verbose_interval", "warm_start", "implementati
 #: The section of the help in which these options are.
 MODEL = "Options of the model"
 
-#: Defaults that are others here: the command sees what columns hold, an array does not say it.
-DEFAULTS = {"family": "auto"}
+#: Defaults that are others here: the command sees what columns hold, an array does not say it; and batch EM goes on until
+#: it converges, where hmmlearn's ten iterations end before.
+DEFAULTS = {"family": "auto", "n_iter": 100}
 
 
 def options_of(kind: type) -> list[inspect.Parameter]:
@@ -55,7 +56,7 @@ def _metavar(values: ParameterValues) -> str:
     if values.array:
         return "NUMBER,…|FILE.npy"
     if values.words or values.text:
-        return "WORD,…" if values.words else "TEXT"
+        return "NAME,…" if values.words else "TEXT"
     return "NUMBER" if values.real else "INTEGER"
 
 

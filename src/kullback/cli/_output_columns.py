@@ -46,7 +46,8 @@ class Values(OutputColumn):
 
     def __init__(self, values: Any, whole: bool = False, words: Sequence[str] | None = None, truth: bool = False):
         self._values, self._words, self._truth = np.asarray(values), words, truth
-        self._whole = whole and self._values.dtype.kind == "f"
+        numbers = whole and self._values.dtype.kind == "f"
+        self._whole = numbers and not np.mod(self._values[~self._missing()], 1).any()  # nothing is cut off
 
     def csv(self) -> list[Any]:
         """Return numbers, words, or true and false."""
