@@ -139,7 +139,8 @@ def test_rows_that_the_model_does_not_allow_say_where_they_are(refused):
     X[114, 0] = -1
     write_csv("data.csv", X)
     sentence = refused("fit", "poisson-mixture", "data.csv", "--batch-rows", BATCH, "--save", "m.safetensors")
-    assert sentence.startswith("data.csv, row 115: column 'c0' is -1")
+    assert sentence.startswith("data.csv, row 115: ")
+    assert "column 'c0' is -1" in sentence
     em = ["fit", "poisson-mixture", "data.csv", "--method", "em", "--save", "m.safetensors"]
     assert refused(*em) == sentence
 

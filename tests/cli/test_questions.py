@@ -142,6 +142,17 @@ def test_rows_leave_in_the_format_of_the_suffix(run, refused, fitted, tmp_path):
     assert "not a directory" in refused("score", "m.safetensors", "data.csv", "--output", "nowhere/s.csv")
 
 
+def test_a_row_that_the_model_does_not_allow_is_named(run, refused):
+    X = rows_for("poisson-mixture")
+    kullback.PoissonMixture(1, random_state=0).fit(X).save("m.safetensors")
+    X[100, 1] = -1
+    write_csv("data.csv", X)
+    for command in ("score", "impute"):
+        sentence = refused(command, "m.safetensors", "data.csv", "--batch-rows", BATCH, "-o", "out.csv")
+        assert sentence.startswith("data.csv, row 101: ")
+        assert "column 'c1' is -1" in sentence
+
+
 def test_half_an_answer_is_no_file(run, refused, fitted, tmp_path):
     fitted("gaussian-mixture")
     text = (tmp_path / "data.csv").read_text() + "1,2,x,4\n"

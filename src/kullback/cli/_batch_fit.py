@@ -11,7 +11,7 @@ import numpy as np
 from kullback.cli._activity import clear_activity
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._column_kinds import choose_families
-from kullback.cli._data_errors import name_rows
+from kullback.cli._data_errors import naming_rows
 from kullback.cli._input import Input
 from kullback.cli._online_fit import Outcome
 from kullback.cli._progress import Digest, Progress
@@ -41,10 +41,8 @@ def fit_batch(estimator: Any, data: Input, before: Progress, kept: Checkpoint | 
         series = REGISTRY[type(estimator).__name__].capabilities.data == "sequences"
         weights = chunk.sequence_weights if series else chunk.weight
         fit = functools.partial(estimator.fit, chunk.X, sample_weight=weights, **chunk.extras)
-        try:
+        with naming_rows(data, range(1, len(chunk.X) + 1), [*data.kinds(source)[0]]):
             here = run_em(estimator, data, fit, before, here, kept, stop, quiet)
-        except ValueError as error:
-            raise ValueError(name_rows(error, data, 0, len(chunk.X), [*data.kinds(source)[0]])) from None
     return Outcome(here, source.bad_rows, stop.code)
 
 

@@ -1,7 +1,8 @@
 """What the library says of a table X, said of rows and columns of a file."""
 
+import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 _ENTRY = re.compile(r"\bX\[(\d+), (\d+)\]")
 _ROW = re.compile(r"\bX\[(\d+)\]")
@@ -9,18 +10,27 @@ _COLUMN = re.compile(r"\bcolumn (\d+)( of X)?\b")
 _FEATURES = re.compile(r"\bX has (\d+) feature\(?s?\)?")
 
 
-def name_rows(error: Exception, data: object, first: int, count: int, labels: Sequence[str]) -> str:
-    """Return the sentence of an error about a table of `count` rows, which come after `first` others of some data.
+@contextlib.contextmanager
+def naming_rows(data: object, numbers: Sequence[int], labels: Sequence[str]) -> Iterator[None]:
+    """Let errors about a table speak of the rows with these numbers in some data, and of columns by their names."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(name_rows(error, data, numbers, labels)) from None
+
+
+def name_rows(error: Exception, data: object, numbers: Sequence[int], labels: Sequence[str]) -> str:
+    """Return the sentence of an error about a table whose rows have these numbers in some data.
 
     >>> error = ValueError("X[2, 1] is -1: a count is needed.")
-    >>> name_rows(error, "d.csv", 10, 5, ["a", "b"])
+    >>> name_rows(error, "d.csv", range(11, 16), ["a", "b"])
     "d.csv, row 13: column 'b' is -1: a count is needed."
     """
     text = str(error)
-    where = f"{data}, rows {first + 1:,} to {first + count:,}"
+    where = f"{data}, rows {numbers[0]:,} to {numbers[-1]:,}" if len(numbers) else str(data)
     found = _ENTRY.search(text) or _ROW.search(text)
-    if found:
-        where = f"{data}, row {first + int(found[1]) + 1:,}"
+    if found and int(found[1]) < len(numbers):
+        where = f"{data}, row {numbers[int(found[1])]:,}"
 
     def label(place: str) -> str:
         return f"column {labels[int(place)]!r}" if int(place) < len(labels) else f"column {place}"

@@ -37,14 +37,15 @@ def decode(
     keeper = KeptColumns(saved, data, keep, header, row_numbers)
     source = saved.open(data, header, format=format, keep=keeper.keep)
     chunk, kept = read_all(saved, source, data)
-    if able.smooths:
-        mean, covariance = saved.estimator.smooth(chunk.X, **chunk.extras)
-        spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-        columns: dict[str, Any] = {f"state_{h}": mean[:, h] for h in range(mean.shape[1])}
-        columns |= {f"state_{h}_sd": spread[:, h] for h in range(mean.shape[1])}
-    else:
-        columns = {"state": saved.estimator.decode(chunk.X, **chunk.extras)[1]}
-    if responsibilities:
-        columns |= name_responsibilities(saved.estimator.predict_proba(chunk.X, **chunk.extras))
+    with keeper.naming(source, kept, chunk):
+        if able.smooths:
+            mean, covariance = saved.estimator.smooth(chunk.X, **chunk.extras)
+            spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+            columns: dict[str, Any] = {f"state_{h}": mean[:, h] for h in range(mean.shape[1])}
+            columns |= {f"state_{h}_sd": spread[:, h] for h in range(mean.shape[1])}
+        else:
+            columns = {"state": saved.estimator.decode(chunk.X, **chunk.extras)[1]}
+        if responsibilities:
+            columns |= name_responsibilities(saved.estimator.predict_proba(chunk.X, **chunk.extras))
     with table:
         table.write(keeper.arrange(kept, source, chunk, columns))

@@ -46,7 +46,8 @@ def impute(
             else ((chunk, source.kept) for chunk in saved.chunks(source))
         )
         for chunk, kept in batches:
-            X = estimator.impute(chunk.X, random_state=random, **chunk.extras)
+            with keeper.naming(source, kept, chunk):
+                X = estimator.impute(chunk.X, random_state=random, **chunk.extras)
             table.write(keeper.filled(kept, source, chunk, X))
             filled += int(np.isnan(chunk.X).sum())
     if not quiet:

@@ -1,11 +1,13 @@
 """The columns of the data that an answer keeps, as they were in the file, with the numbers of the rows."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from kullback.cli._column_roles import Chunk, Label, concatenate
+from kullback.cli._data_errors import naming_rows
 from kullback.cli._labels import parse_labels
 from kullback.cli._output_columns import JsonText, OutputColumn, Text, Typed, Values
 from kullback.cli._saved_model import SavedModel
@@ -35,6 +37,10 @@ class KeptColumns:
         if self._chosen == "all" or not self._named:
             return "all"
         return [*self._chosen, *(self._saved.names or ())]
+
+    def naming(self, source: Any, kept: Kept, chunk: Chunk) -> contextlib.AbstractContextManager[None]:
+        """Let errors about rows that were read speak of the rows and columns of the data."""
+        return naming_rows(self._data, kept.rows.tolist(), self._labels(source, chunk))
 
     def beside(self, source: Any, chunk: Chunk, answers: dict[str, Any]) -> dict[str, Any]:
         """Return the columns of an answer: the number of each row, what is kept, and the answers."""

@@ -9,7 +9,7 @@ import numpy as np
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._column_kinds import choose_families, set_category_counts
 from kullback.cli._column_roles import Chunk
-from kullback.cli._data_errors import name_rows
+from kullback.cli._data_errors import naming_rows
 from kullback.cli._input import Input
 from kullback.cli._messages import mute_notes
 from kullback.cli._progress import Progress
@@ -75,11 +75,9 @@ def _learn_batches(
             source.resume(before.position)
         for table in stop.until(source) if series else _join_first(estimator, stop, source):
             chunk = data.split(source, table)
-            try:
+            read = source.position["done"]
+            with naming_rows(data, range(read - len(table) + 1, read + 1), [*data.kinds(source)[0]]):
                 _learn(estimator, chunk, series, last)
-            except ValueError as error:
-                read = source.position["done"] - len(table)
-                raise ValueError(name_rows(error, data, read, len(table), [*data.kinds(source)[0]])) from None
             rows += len(table)
             last = None if chunk.sequence is None else float(chunk.sequence[-1])
             data.remember_columns(source, table.shape[1])

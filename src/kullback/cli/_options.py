@@ -18,8 +18,8 @@ NOT_HERE = frozenset({"verbose", "verbose_interval", "warm_start", "implementati
 #: The section of the help in which these options are.
 MODEL = "Options of the model"
 
-#: Defaults that are others here: the command sees what columns hold, an array does not say it; and batch EM goes on until
-#: it converges, where hmmlearn's ten iterations end before.
+#: Defaults that are others here: the command sees what columns hold, an array does not say it; and batch EM goes on
+#: until it converges, where hmmlearn's ten iterations end before.
 DEFAULTS = {"family": "auto", "n_iter": 100}
 
 

@@ -51,7 +51,9 @@ def score(
     with print_warnings(quiet), Table(output, as_json) as table:
         scorer, floor = row_scorer(saved, responsibilities), Floor(saved, anomaly)
         for chunk in saved.chunks(source):
-            X, found = chunk.X, scorer(chunk)
+            X = chunk.X
+            with keeper.naming(source, source.kept, chunk):
+                found = scorer(chunk)
             unlikely = found.log_likelihood < floor.of(X)
             answers = {"log_likelihood": found.log_likelihood}
             answers |= {} if found.component is None else {"component": found.component}
