@@ -32,6 +32,7 @@ fitting = typer.Typer(
     cls=LazyGroup,
     rich_markup_mode=None,
     help="Fit a model to a file or a stream, and save it.",
+    subcommand_metavar="KIND DATA [OPTIONS]",
     epilog=example(_FIT),
 )
 app.add_typer(fitting, name="fit")
