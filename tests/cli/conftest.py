@@ -2,7 +2,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.helpers import BATCH, Server
-from kullback.cli import app
+from kullback.cli import _fit_method, app
 from kullback.estimators import _anomalies
 
 
@@ -11,6 +11,7 @@ def run(tmp_path, monkeypatch):
     """Run a command in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_anomalies, "DRAWS", BATCH)
+    monkeypatch.setattr(_fit_method, "BATCHES", 0)  # files here are small, and most tests are about online EM
 
     def run(*words, code=0, **more):
         result = CliRunner().invoke(app, [str(word) for word in words], **more)

@@ -69,7 +69,8 @@ _SERVER = """
 import json, os, sys, warnings
 warnings.simplefilter("ignore")
 import kullback.estimators, kullback.cli._fit_command, pyarrow.csv
-from kullback.cli import app
+from kullback.cli import _fit_method, app
+_fit_method.BATCHES = 0  # as in conftest
 print("ready", flush=True)
 for line in sys.stdin:
     child = os.fork()

@@ -47,7 +47,7 @@ def test_a_checkpoint_is_of_one_start_and_of_one_method(run, refused):
     fit = ["fit", "gaussian-mixture", "data.csv", "--n-components", 3, "--save", "m.safetensors", "--checkpoint", "c"]
     assert "--n-init is 2" in refused(*fit, "--method", "em", "--n-init", 2)
     run(*fit, "--method", "em", "--random-state", 0)
-    assert "method was 'em' there" in refused(*fit, "--random-state", 0, "--resume")
+    assert "method was 'em' there" in refused(*fit, "--method", "online", "--random-state", 0, "--resume")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -101,8 +101,8 @@ def test_words_are_remembered(run, refused, tmp_path):
     assert "new.csv, line 3" in refused("score", "m.safetensors", "new.csv")
     (tmp_path / "holes.csv").write_text("color,shape\nred,\n,flat\n")
     filled = run("impute", "m.safetensors", "holes.csv", "--quiet").stdout.splitlines()
-    assert filled[1].startswith("red,")
-    assert filled[1].split(",")[1] in ("round", "square", "flat")
+    assert filled[1].startswith("1,red,")
+    assert filled[1].split(",")[2] in ("round", "square", "flat")
     assert filled[2].endswith(",flat")
 
 
@@ -119,7 +119,7 @@ def test_progress_is_json_or_nothing(run, monkeypatch):
     assert {"rows_per_second", "log_likelihood", "seconds_left"} <= set(told[0])
     lines = run(*fit).stderr.splitlines()
     assert "64 rows" in lines[0]
-    assert "nats per point" in lines[0]
+    assert "nats per row" in lines[0]
     assert run(*fit, "--quiet").output == ""
 
 
@@ -139,8 +139,10 @@ def test_rows_that_the_model_does_not_allow_say_where_they_are(refused):
     X[114, 0] = -1
     write_csv("data.csv", X)
     sentence = refused("fit", "poisson-mixture", "data.csv", "--batch-rows", BATCH, "--save", "m.safetensors")
-    assert sentence.startswith("rows 65 to 128: ")
-    assert "X[50, 0] is -1" in sentence
+    assert sentence.startswith("data.csv, row 115: ")
+    assert "column 'c0' is -1" in sentence
+    em = ["fit", "poisson-mixture", "data.csv", "--method", "em", "--save", "m.safetensors"]
+    assert refused(*em) == sentence
 
 
 def test_what_does_not_go_together_is_refused(run, refused, tmp_path):
@@ -154,18 +156,19 @@ def test_what_does_not_go_together_is_refused(run, refused, tmp_path):
     assert "it must be like 'local:2' or 'tcp" in refused(*mixture, *save, "--scheduler", "nowhere")
     assert "--shuffle is not for GaussianHMM" in refused("fit", "gaussian-hmm", "data.csv", *save, "--shuffle", 9)
     assert "--resume needs --checkpoint" in refused(*mixture, *save, "--resume")
-    assert "can be gone through once" in refused("fit", "gaussian-mixture", "-", *save, "--passes", 2)
+    assert "can be read only once" in refused("fit", "gaussian-mixture", "-", *save, "--passes", 2)
     assert "no file nothing.csv" in refused("fit", "gaussian-mixture", "nothing.csv", *save)
     (tmp_path / "data.xyz").write_text("1\n")
     assert "format of data.xyz cannot be told" in refused("fit", "gaussian-mixture", "data.xyz", *save)
     assert "format is 'xls'" in refused(*mixture, *save, "--format", "xls")
     assert "no column 'z'" in refused(*mixture, *save, "--columns", "z")
     assert "nowhere is not a directory" in refused(*mixture, "--save", "nowhere/m.safetensors")
-    assert "must be places" in refused(*mixture, *save, "--no-header", "--columns", "a")
+    assert "columns are numbers, counted from 0" in refused(*mixture, *save, "--no-header", "--columns", "a")
     write_csv("few.csv", rows_for("gaussian-mixture", 2))
-    assert "n_components = 5" in refused("fit", "gaussian-mixture", "few.csv", *save, "--n-components", 5)
+    assert "--n-components = 5" in refused("fit", "gaussian-mixture", "few.csv", *save, "--n-components", 5)
     (tmp_path / "empty.csv").write_text("a,b\n")
-    assert "too few rows" in refused("fit", "gaussian-mixture", "empty.csv", *save)
+    assert "there are no rows to fit GaussianMixture to" in refused("fit", "gaussian-mixture", "empty.csv", *save)
+    assert "too few rows" in refused("fit", "gaussian-mixture", "empty.csv", *save, "--method", "online")
 
 
 @pytest.mark.parametrize("name", each_command(slow=("GaussianHMM", "LinearDynamicalSystem")))

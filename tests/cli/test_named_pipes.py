@@ -51,7 +51,7 @@ def test_a_signal_ends_the_wait_for_a_writer(server, tmp_path):
 
 def test_what_does_not_go_with_a_stream(run, refused):
     os.mkfifo("pipe.csv")
-    assert "a stream can be gone through once" in refused(*fit("--save", "m.safetensors", "--passes", 2))
+    assert "a stream can be read only once" in refused(*fit("--save", "m.safetensors", "--passes", 2))
     with_cluster = refused(*fit("--save", "m.safetensors", "--scheduler", "local:2"))
     assert "--scheduler does not go with a stream" in with_cluster
 

@@ -1,30 +1,56 @@
-"""Options come from constructors and docstrings: there is no second list of them."""
+"""Options come from constructors; their texts are in the words of the command line."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
 
 import kullback
 from cli.helpers import COMMANDS, rows_for, write_csv
-from kullback.cli._docstring import parameter_texts
 from kullback.cli._options import DEFAULTS, NOT_HERE, options_of
-from kullback.estimators import estimator_class
+from kullback.cli._texts import ALIASES, OPTIONS, SPECIAL, SUMMARIES
+from kullback.estimators import REGISTRY, estimator_class
+
+#: What stands for something in Python only.
+PYTHON = re.compile(r"None|True|False|fit`|`fit|_fit|_\b|predict|function|attribute|\bX\b|hmmlearn|scikit")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_parameter_has_an_option_with_the_words_of_the_docstring(name):
+def test_every_parameter_has_an_option_with_a_text_of_its_own(name):
     kind = estimator_class(COMMANDS[name])
     options = {option.name: option for option in options_of(kind)}
     parameters = inspect.signature(kind).parameters
     assert set(options) == set(parameters) - NOT_HERE
     for option in options.values():
         (info,) = option.annotation.__metadata__
-        assert len(info.help) > 10, option.name
-        assert "As in" not in info.help
+        assert len(info.help) > 20, option.name
+        assert not PYTHON.search(info.help), info.help
+        assert info.rich_help_panel == "Options of the model"
         assert option.default == DEFAULTS.get(option.name, parameters[option.name].default)
         if info.parser is not None:  # what is the default can be typed, or stays as it is
             assert info.parser(option.default) == option.default
+    texts = [option.annotation.__metadata__[0].help for option in options.values()]
+    assert len(set(texts)) == len(texts)
+
+
+def test_nothing_is_described_that_is_not_there():
+    assert sorted(SUMMARIES) == sorted(REGISTRY)
+    parameters = {name: {*inspect.signature(estimator_class(name)).parameters} - NOT_HERE for name in REGISTRY}
+    assert set(OPTIONS) == set().union(*parameters.values())
+    for name, kinds in SPECIAL.items():
+        assert all(name in parameters[kind] for kind in kinds), name
+    assert set(ALIASES.values()) <= set(COMMANDS)
+
+
+def test_the_options_of_a_fit_are_in_two_sections(run):
+    told = run("fit", "gaussian-mixture", "-h").stdout
+    model, run_options = told.partition("Options of the model:")[2].split("Options of the run:")
+    assert "--n-components INTEGER" in model
+    assert "--save" not in model
+    assert "--checkpoint FILE" in run_options
+    assert "--covariance-type" not in run_options
+    assert "-h, --help" in run_options
 
 
 def read(kind, option, text):
@@ -46,29 +72,21 @@ def test_what_is_typed_becomes_what_the_library_takes(tmp_path):
     assert (read("gaussian-mixture", "means_init", str(tmp_path / "means.npy")) == np.eye(2)).all()
 
 
-def test_a_text_that_points_to_another_class_is_the_text_of_that_class():
-    texts = parameter_texts(kullback.Mixture)
-    assert texts["tol"].startswith(parameter_texts(kullback.GaussianMixture)["tol"])
-    assert texts["n_categories"].endswith("the numbers for other columns mean nothing.")
-
-
 def test_what_cannot_be_meant_is_refused(refused, tmp_path):
     write_csv("data.csv", rows_for("gaussian-mixture"))
     fit = ["fit", "gaussian-mixture", "data.csv", "--save", "m.safetensors"]
     assert "'many' is not a whole number" in refused(*fit, "--n-components", "many")
     assert "'round' is none of diag, full, spherical, tied" in refused(*fit, "--covariance-type", "round")
     assert "There is no file nothing.npy." in refused(*fit, "--means-init", "nothing.npy")
-    assert "several numbers" in refused(*fit, "--tol", "1,2")
+    assert "is several numbers" in refused(*fit, "--tol", "1,2")
     (tmp_path / "bad.npy").write_text("no")
     assert "does not hold an array" in refused(*fit, "--means-init", "bad.npy")
     assert "No such option" in refused(*fit, "--components", 3)
-    assert "'n_components' parameter of GaussianMixture must be an int" in refused(*fit, "--n-components", 0)
-    assert "No such command 'cluster'" in refused("fit", "cluster", "data.csv")
+    assert "'--n-components' parameter of GaussianMixture must be an int" in refused(*fit, "--n-components", 0)
     assert "Missing option '--save'" in refused("fit", "gaussian-mixture", "data.csv")
 
 
 def test_what_is_chosen_reaches_the_estimator(run):
-    import kullback
 
     write_csv("data.csv", rows_for("gaussian-mixture"))
     np.save("means.npy", np.array([[-3.0] * 4, [3.0] * 4]))

@@ -63,6 +63,7 @@ def test_every_sort_answers(run, refused, fitted, name):
         X[::5, 0] = np.nan
         write_csv("holes.csv", X)
         filled = table(run("impute", "m.safetensors", "holes.csv", "--quiet", "--batch-rows", BATCH).stdout)
+        assert filled.pop("row") == [str(k + 1) for k in range(len(X))]
         values = np.array(list(filled.values()), float).T
         assert np.isfinite(values).all()
         assert (values[~np.isnan(X)] == X[~np.isnan(X)]).all()
@@ -87,7 +88,7 @@ def test_forecasts_and_states_are_those_of_the_library(run, fitted):
     assert np.array(found["c1_upper"], float) == pytest.approx(wanted.upper[:, 1])
     states = table(run("decode", "m.safetensors", "data.csv").stdout)
     assert np.array(states["state_0"], float) == pytest.approx(system.smooth(X)[0][:, 0])
-    assert set(states) == {f"state_{h}{sd}" for h in range(3) for sd in ("", "_sd")}
+    assert set(states) == {"row", "c0", "c1"} | {f"state_{h}{sd}" for h in range(3) for sd in ("", "_sd")}
 
 
 def test_a_symbol_ahead_has_a_probability(run, tmp_path):
@@ -137,8 +138,19 @@ def test_rows_leave_in_the_format_of_the_suffix(run, refused, fitted, tmp_path):
     assert [str(value) for value in columns["log_likelihood"]] == wanted["log_likelihood"]
     assert columns["anomaly"] == [line["anomaly"] for line in lines]
     assert run("score", "m.safetensors", "data.csv", "--json", "--quiet").stdout == (tmp_path / "s.jsonl").read_text()
-    assert "suffixes" in refused("score", "m.safetensors", "data.csv", "--output", "s.xls")
+    assert "has no suffix of .csv" in refused("score", "m.safetensors", "data.csv", "--output", "s.xls")
     assert "not a directory" in refused("score", "m.safetensors", "data.csv", "--output", "nowhere/s.csv")
+
+
+def test_a_row_that_the_model_does_not_allow_is_named(run, refused):
+    X = rows_for("poisson-mixture")
+    kullback.PoissonMixture(1, random_state=0).fit(X).save("m.safetensors")
+    X[100, 1] = -1
+    write_csv("data.csv", X)
+    for command in ("score", "impute"):
+        sentence = refused(command, "m.safetensors", "data.csv", "--batch-rows", BATCH, "-o", "out.csv")
+        assert sentence.startswith("data.csv, row 101: ")
+        assert "column 'c1' is -1" in sentence
 
 
 def test_half_an_answer_is_no_file(run, refused, fitted, tmp_path):

@@ -226,4 +226,4 @@ def test_the_parameters_of_a_checkpoint_are_those_of_its_command(run, refused, s
     stopped(*FIT, *KEPT)
     forge("run.ckpt", lambda parameters: parameters.update(reg_covar=1e13), lambda header: header["parameters"])
     sentence = refused(*FIT, *KEPT, "--resume")
-    assert sentence == "run.ckpt is damaged: its model has reg_covar = 10000000000000.0, and its command 1e-06."
+    assert sentence == "run.ckpt is damaged: its model has --reg-covar = 10000000000000.0, and its command 1e-06."

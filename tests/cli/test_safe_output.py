@@ -16,6 +16,7 @@ import kullback
 from cli.helpers import write_csv
 from estimators.forged import opened
 from kullback.cli._model_file import write_model
+from kullback.cli._output_columns import Text, Values
 from kullback.cli._table import _Lines
 from kullback.storage import printable
 
@@ -55,10 +56,10 @@ def test_a_terminal_gets_no_escapes_and_a_file_the_true_names(run, refused, mode
         with open(name, newline="") as text:
             assert names(text) == [EVIL, TURNED]
     found = io.StringIO()
-    _Lines(found, True)({"x": [float("-inf"), 1.0]})
+    _Lines(found, True)({"x": Values([float("-inf"), 1.0])})
     assert [json.loads(line) for line in found.getvalue().splitlines()] == [{"x": None}, {"x": 1.0}]
     shown = io.StringIO()
-    _Lines(shown, False, terminal=True)({EVIL: ["a\x1b[2Jb"], "b": [1.0]})
+    _Lines(shown, False, terminal=True)({EVIL: Text(["a\x1b[2Jb"], False, None), "b": Values([1.0])})
     assert is_harmless(shown.getvalue())
 
 

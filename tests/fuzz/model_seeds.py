@@ -60,7 +60,8 @@ CHECKPOINTS: dict[str, tuple[list[Any], int]] = {
 
 def fit_words(words: list[Any], save: str) -> list[Any]:
     """Return a whole command that fits."""
-    return ["fit", *words, "--random-state", 0, "--batch-rows", BATCH, "--save", save]
+    method = [] if "--method" in words else ["--method", "online"]
+    return ["fit", *words, *method, "--random-state", 0, "--batch-rows", BATCH, "--save", save]
 
 
 def resume_words(name: str, checkpoint: str) -> list[Any]:

@@ -122,7 +122,7 @@ def test_a_bad_row_brings_no_words(tmp_path):
 
 def test_words_that_are_not_utf8(tmp_path):
     (tmp_path / "x.csv").write_bytes(b"a,b\nred,1\nr\xe9d,2\n")
-    with pytest.raises(BadRow, match="line 3: column 'a' is .*, which is not a word"):
+    with pytest.raises(BadRow, match="line 3: column 'a' is .*, which is not a text"):
         list(open_source(tmp_path / "x.csv"))
     assert len(next(iter(open_source(tmp_path / "x.csv", columns=["b"])))) == 2
 

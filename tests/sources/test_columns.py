@@ -84,7 +84,9 @@ def test_codes_of_a_model_are_kept_to(words):
     source = open_source(words, codes={"color": ["blue", "green", "red"]}, **chosen)
     assert np.array_equal(np.concatenate(list(source))[:, 0], [2, 0, np.nan, 2], equal_nan=True)
     assert source.codes == {"color": ["blue", "green", "red"]}
-    with pytest.raises(BadRow, match=r"(line [23]|row 1 .*): column 'color' is 'blue', a word that was not there"):
+    with pytest.raises(
+        BadRow, match=r"(line [23]|row 1 .*): column 'color' is 'blue', which is none of the known categories"
+    ):
         list(open_source(words, codes={"color": ["red"]}, **chosen))
     skipping = open_source(words, codes={"color": ["red"]}, skip_bad=True, **chosen)
     assert np.array_equal(np.concatenate(list(skipping))[:, 0], [0, np.nan, 0], equal_nan=True)
@@ -118,7 +120,7 @@ def test_a_few_bad_entries_do_not_make_words(tmp_path):
 def test_ids_are_no_categories(tmp_path, monkeypatch):
     monkeypatch.setattr(codes_file, "MOST", 5)
     (tmp_path / "x.csv").write_text("id,n\n" + "".join(f"k{row},1\n" for row in range(6)))
-    with pytest.raises(ValueError, match="Column 'id' holds more than 5 different words"):
+    with pytest.raises(ValueError, match="Column 'id' holds more than 5 different texts"):
         list(open_source(tmp_path / "x.csv"))
     assert len(next(iter(open_source(tmp_path / "x.csv", columns=["n"])))) == 6
 

@@ -46,9 +46,7 @@ def format(request):
 @pytest.mark.parametrize("time", TIMES)
 def test_times_in_text_are_refused(format, time):
     text = WRITTEN[format]([time, "", time, "unknown", time])
-    what = (
-        r"column 'w' holds times such as '.*', and a model learns from numbers and words: turn it into numbers, or le"
-    )
+    what = r"column 'w' holds times such as '.*', and a model learns from numbers and categories: turn it into"
     with pytest.raises(ValueError, match=what):
         open_source(io.BytesIO(text), format=format)
     source = open_source(io.BytesIO(text), format=format, columns=["x"])
@@ -172,7 +170,7 @@ IDS = [f"id {n}" for n in range(300)]
 
 
 def test_words_that_are_nearly_all_different_are_refused(opened):
-    what = "Column 'w' holds 280 different words in 300 rows: these are names or texts, and not categories; leave it"
+    what = "Column 'w' holds 280 different texts in 300 rows: these are names or notes, and not categories; leave it"
     for rows in (30, 10_000):
         with pytest.raises(ValueError, match=what):
             list(opened([*IDS[:280], *IDS[:20]], rows))
@@ -188,7 +186,7 @@ def test_categories_of_many_words_are_read(opened):
 
 
 def test_missing_words_do_not_count(opened):
-    with pytest.raises(ValueError, match="holds 300 different words in 300 rows"):
+    with pytest.raises(ValueError, match="holds 300 different texts in 300 rows"):
         list(opened([each for word in IDS for each in (word, "", "")]))
 
 
@@ -201,7 +199,7 @@ def test_a_source_that_resumes_counts_as_one_that_was_left_alone(opened, request
         again = opened(words, 64)
         again.resume(json.loads(json.dumps(source.position)))
         if refused:
-            with pytest.raises(ValueError, match="holds 300 different words in 300 rows"):
+            with pytest.raises(ValueError, match="holds 300 different texts in 300 rows"):
                 list(again)
         else:
             assert sum(map(len, again)) == 236

@@ -182,7 +182,7 @@ def test_lines_and_objects_are_told_apart(block):
         (b'{"a": 2, "w": "\xe9"}', "this is not UTF-8"),
         (b'{"a": 2, "other": "\xff\xfe"}', "this is not UTF-8"),
         (b'{"a": 2, "\\ud800": 1}', r"the key '\\\\ud800' has half a character in it"),
-        (b'{"a": 2, "w": "\\udc00"}', r"column 'w' is '\\\\udc00', which is not a word in UTF-8"),
+        (b'{"a": 2, "w": "\\udc00"}', r"column 'w' is '\\\\udc00', which is not a text in UTF-8"),
     ],
 )
 def test_json_lines_that_are_not_utf8(tmp_path, line, what):

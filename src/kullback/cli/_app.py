@@ -10,6 +10,7 @@ from kullback.cli._combine import combine
 from kullback.cli._decode import decode
 from kullback.cli._forecast import forecast
 from kullback.cli._group import ErrorGroup, LazyGroup
+from kullback.cli._help import show_help
 from kullback.cli._impute import impute
 from kullback.cli._inspect import inspect
 from kullback.cli._report import report
@@ -22,7 +23,7 @@ _SCORE = "kullback score model.safetensors data.csv --output scores.csv"
 app = typer.Typer(
     cls=ErrorGroup,
     name="kullback",
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     epilog=example(_FIT, _SCORE),
@@ -30,7 +31,8 @@ app = typer.Typer(
 fitting = typer.Typer(
     cls=LazyGroup,
     rich_markup_mode=None,
-    help="Fit an estimator to a file or a stream, and save it.",
+    help="Fit a model to a file or a stream, and save it.",
+    subcommand_metavar="KIND DATA [OPTIONS]",
     epilog=example(_FIT),
 )
 app.add_typer(fitting, name="fit")
@@ -42,11 +44,12 @@ app.command(epilog=example("kullback forecast series.safetensors data.csv --step
 app.command(epilog=example("kullback decode series.safetensors data.csv --output states.csv"))(decode)
 app.command(epilog=example("kullback inspect model.safetensors"))(inspect)
 app.command(epilog=example("kullback report model.safetensors --data data.csv --output report.html"))(report)
+app.command("help", epilog=example("kullback help score"))(show_help)
 
 
 def _version(requested: bool) -> None:
     if requested:
-        print(kullback.__version__)
+        print(f"kullback {kullback.__version__}")
         raise typer.Exit
 
 
@@ -54,10 +57,10 @@ def _version(requested: bool) -> None:
 def _root(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", help="Say the version.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Learn hidden-variable models from files and streams, combine them, and ask them."""
+    """Fit models with hidden variables to files and streams, combine them, and apply them."""
     _help_without_command(context)
 
 

@@ -5,27 +5,56 @@ from typing import Annotated
 
 import typer
 
-Model = Annotated[Path, typer.Argument(help="A file that `kullback fit` or `save` has written.", metavar="MODEL")]
-Data = Annotated[str, typer.Argument(help="A file of rows, or - for standard input.", metavar="DATA")]
-Save = Annotated[Path, typer.Option(help="Where the model goes: a safetensors file.", metavar="FILE")]
+Model = Annotated[Path, typer.Argument(help="A model file, as `kullback fit` writes it.", metavar="MODEL")]
+Data = Annotated[
+    str, typer.Argument(help="A file, a folder, a pattern in quotes, or - for standard input.", metavar="DATA")
+]
+Save = Annotated[Path, typer.Option(help="The file to write the model to (safetensors).", metavar="FILE")]
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help="Where rows go: .csv, .parquet or .jsonl. Otherwise to standard output.", metavar="FILE"
+        "--output",
+        "-o",
+        help="The file to write rows to: .csv, .jsonl or .parquet. Default and -: standard output.",
+        metavar="FILE",
     ),
 ]
-Format = Annotated[str | None, typer.Option(help="csv, jsonl, parquet, …; the suffix of the file tells otherwise.")]
-Columns = Annotated[str | None, typer.Option(help="The columns to use, with commas between them; all otherwise.")]
-Header = Annotated[bool, typer.Option(help="Whether the first line of a CSV file has the names of the columns.")]
-BatchRows = Annotated[int, typer.Option(help="How many rows are taken at once.", min=1)]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out, and say how many there were.")]
-MaxBad = Annotated[int, typer.Option(help="How many bad rows may be left out.", min=0)]
-RandomState = Annotated[int | None, typer.Option(help="Decides what is drawn; the model's own random_state otherwise.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="Answer in JSON, one object on a line.")]
+Keep = Annotated[
+    str,
+    typer.Option(
+        help="The columns of the data to copy to the output: all, none, or names with commas.",
+        metavar="all|none|NAME,…",
+    ),
+]
+RowNumbers = Annotated[
+    bool,
+    typer.Option(
+        "--row-numbers/--no-row-numbers", help="Begin with a column `row`: the number of the row in its file, from 1."
+    ),
+]
+Responsibilities = Annotated[
+    bool, typer.Option("--responsibilities", help="Add the probability of each component or state as a column.")
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        help="csv, tsv, jsonl, parquet, arrow, npy or npz. Default: by the name of the file.", metavar="FORMAT"
+    ),
+]
+Columns = Annotated[str | None, typer.Option(help="The columns to use, with commas. Default: all.", metavar="NAME,…")]
+Header = Annotated[bool, typer.Option(help="Whether the first line of CSV and TSV has the names of the columns.")]
+BatchRows = Annotated[int, typer.Option(help="The number of rows of a batch.", min=1, metavar="INTEGER")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out and report them, instead of stopping.")]
+MaxBad = Annotated[int, typer.Option(help="The largest number of bad rows to leave out.", min=0, metavar="INTEGER")]
+RandomState = Annotated[
+    int | None, typer.Option(help="The seed of what is drawn. Default: that of the model.", metavar="INTEGER")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 
-#: The models of which some commands ask.
+#: The models that some commands are for.
 SERIES = "models of series, hidden Markov models and linear dynamical systems"
+CLUSTERS = "mixtures and hidden Markov models"
 
 
 def example(*lines: str) -> str:

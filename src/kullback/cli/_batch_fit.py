@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from kullback.cli._activity import clear_activity
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._column_kinds import choose_families
+from kullback.cli._data_errors import naming_rows
 from kullback.cli._input import Input
 from kullback.cli._online_fit import Outcome
 from kullback.cli._progress import Digest, Progress
 from kullback.cli._stop import Stop
-from kullback.estimators import FitCallback
+from kullback.estimators import REGISTRY, FitCallback
 
 
 def fit_batch(estimator: Any, data: Input, before: Progress, kept: Checkpoint | None, quiet: bool) -> Outcome:
@@ -36,8 +38,11 @@ def fit_batch(estimator: Any, data: Input, before: Progress, kept: Checkpoint | 
             digest.add(table)
         data.remember_columns(source, tables[0].shape[1])
         here = Progress(rows=len(chunk.X), data=source.fingerprint, digest=digest.of(source))
-        fit = functools.partial(estimator.fit, chunk.X, **chunk.extras)
-        here = run_em(estimator, data, fit, before, here, kept, stop, quiet)
+        series = REGISTRY[type(estimator).__name__].capabilities.data == "sequences"
+        weights = chunk.sequence_weights if series else chunk.weight
+        fit = functools.partial(estimator.fit, chunk.X, sample_weight=weights, **chunk.extras)
+        with naming_rows(data, range(1, len(chunk.X) + 1), [*data.kinds(source)[0]]):
+            here = run_em(estimator, data, fit, before, here, kept, stop, quiet)
     return Outcome(here, source.bad_rows, stop.code)
 
 
@@ -57,14 +62,20 @@ def run_em(
             f"{data} is not what was read before: its rows are others; go on with the same data, or begin anew."
         )
     callback = SignalCallback(data, here, kept, stop)
-    if before.epoch:
-        callback.resume_from = estimator.to_model(), list(estimator.lower_bounds_)
+    if before.epoch or data.is_known:
+        callback.resume_from = estimator.to_model(), list(estimator.lower_bounds_) if before.epoch else []
+    starts = estimator.get_params(deep=False).get("n_init", 1)
     verbose, estimator.verbose = estimator.verbose, int(sys.stderr.isatty() and not quiet)
     try:
+        if data.is_known and starts > 1:  # the model is the one start
+            estimator.n_init = 1
         estimator.set_callback(callback)
+        clear_activity()
         fit()
     finally:
         estimator.verbose = verbose
+        if starts > 1:
+            estimator.n_init = starts
         estimator.set_callback(None)
     here = dataclasses.replace(here, epoch=len(estimator.lower_bounds_), done=not callback.stopped)
     if kept is not None:

@@ -82,8 +82,10 @@ class Checkpoint:
             if columns.get("codes") is None:
                 raise ValueError("it does not say what words there were")
             _check_parameters(estimator, self._command)
-            waits = self._command["method"] == "online" and "lag" in self._command  # rows of a series that wait
-            if not waits and attributes.get("n_points_seen_", progress.rows) != progress.rows:
+            # rows of a series wait, weights are no numbers of rows, and a model to go on from has seen others before
+            others = {"lag", "from"} if self._command["method"] == "online" else set()
+            counts = not self._command.keys() & {"weight", *others}
+            if counts and attributes.get("n_points_seen_", progress.rows) != progress.rows:
                 raise ValueError(f"its progress is {progress.rows:,} rows, and its model has learned from others")
         except ValueError as error:
             raise ValueError(f"{self._path} is damaged: {error}.") from None

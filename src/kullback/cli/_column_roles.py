@@ -1,4 +1,4 @@
-"""Which columns of a table are no values of the model: one separates sequences, others are inputs."""
+"""Which columns of a table are no values of the model: one separates sequences, one has weights, others are inputs."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,11 +9,12 @@ Label = str | int
 
 
 class Chunk(NamedTuple):
-    """Rows of values, the inputs of each, and a number for the sequence it belongs to, where there are such."""
+    """Rows of values, and of each its inputs, a number for the sequence it belongs to, and its weight, where it has."""
 
     X: np.ndarray
     inputs: np.ndarray | None = None
     sequence: np.ndarray | None = None
+    weight: np.ndarray | None = None
 
     @property
     def lengths(self) -> np.ndarray | None:
@@ -22,6 +23,19 @@ class Chunk(NamedTuple):
             return None
         begins = np.flatnonzero(np.append(True, self.sequence[1:] != self.sequence[:-1]))
         return np.diff(np.append(begins, len(self.sequence)))
+
+    @property
+    def sequence_weights(self) -> np.ndarray | None:
+        """The weight of each sequence; None without weights."""
+        if self.weight is None or self.lengths is None:
+            return None
+        ends = np.cumsum(self.lengths)
+        for first, end in zip(ends - self.lengths, ends, strict=True):
+            if (self.weight[first:end] != self.weight[first]).any():
+                raise ValueError(
+                    f"rows {first + 1:,} to {end:,} are one sequence, and have several weights: it must have one."
+                )
+        return self.weight[ends - 1]
 
     @property
     def extras(self) -> dict[str, Any]:
@@ -35,47 +49,51 @@ class Chunk(NamedTuple):
         if self.sequence is None:
             return self
         rows = int(self.lengths[-1]) if self.lengths is not None else len(self.X)
-        return Chunk(self.X[-rows:], None if self.inputs is None else self.inputs[-rows:], self.sequence[-rows:])
+        return Chunk(*(None if part is None else part[-rows:] for part in self))  # type: ignore[arg-type]
 
 
 class Roles(NamedTuple):
-    """The column that separates sequences, and the columns that are inputs: names, or places where there are none."""
+    """The column that separates sequences, those that are inputs, and that of weights: names, or places without any."""
 
     sequence: Label | None = None
     inputs: tuple[Label, ...] = ()
+    weight: Label | None = None
 
     def __bool__(self) -> bool:
-        return self.sequence is not None or bool(self.inputs)
+        return bool(self.own_columns)
 
     @property
-    def _own_columns(self) -> list[Label]:
-        return [*self.inputs, *([] if self.sequence is None else [self.sequence])]
+    def own_columns(self) -> list[Label]:
+        """All columns that have a role."""
+        return [*self.inputs, *(label for label in (self.sequence, self.weight) if label is not None)]
 
     def with_values(self, columns: Sequence[Label] | None) -> list[Label] | None:
         """Return all columns to read, given those of the values; None reads every column of the data."""
         if columns is None:
             return None
-        twice = [label for label in columns if label in self._own_columns]
+        twice = [label for label in columns if label in self.own_columns]
         if twice:
             raise ValueError(f"column {twice[0]!r} cannot be a value of the model and something else too.")
-        return [*columns, *self._own_columns]
+        return [*columns, *self.own_columns]
 
     def values(self, labels: Sequence[Label]) -> list[int]:
         """Return the places of the values in a table with these columns."""
-        return [place for place, label in enumerate(labels) if label not in self._own_columns]
+        return [place for place, label in enumerate(labels) if label not in self.own_columns]
 
     def split(self, table: np.ndarray, labels: Sequence[Label]) -> Chunk:
         """Split a table with these columns by their roles."""
         if not self:
             return Chunk(table)
         places = [labels.index(label) for label in self.inputs]
-        sequence = None if self.sequence is None else table[:, labels.index(self.sequence)]
-        return Chunk(table[:, self.values(labels)], table[:, places] if places else None, sequence)
+        sequence, weight = (
+            None if label is None else table[:, labels.index(label)] for label in (self.sequence, self.weight)
+        )
+        return Chunk(table[:, self.values(labels)], table[:, places] if places else None, sequence, weight)
 
 
 def concatenate(chunks: Sequence[Chunk]) -> Chunk:
     """Return chunks as one."""
     parts = zip(*chunks, strict=True)
-    X, inputs, sequence = (None if part[0] is None else np.concatenate(part) for part in parts)
+    X, *others = (None if part[0] is None else np.concatenate(part) for part in parts)
     assert X is not None
-    return Chunk(X, inputs, sequence)
+    return Chunk(X, *others)

@@ -10,17 +10,19 @@ from kullback.cli._arguments import Quiet, Save
 
 def combine(
     context: typer.Context,
-    models: Annotated[list[Path], typer.Argument(help="Two models or more, of one kind.", metavar="MODEL…")],
+    models: Annotated[list[Path], typer.Argument(help="Two models or more of the same kind.", metavar="MODEL…")],
     save: Save,
     weights: Annotated[
         str | None,
-        typer.Option(help="One number for each model; otherwise the points each has seen.", metavar="NUMBER,…"),
+        typer.Option(help="The weight of each model. Default: the number of rows it has seen.", metavar="NUMBER,…"),
     ] = None,
-    n_components: Annotated[int | None, typer.Option(help="How many components the result has (mixtures).")] = None,
-    random_state: Annotated[int, typer.Option(help="Decides what is drawn.")] = 0,
+    n_components: Annotated[
+        int | None, typer.Option(help="The number of components of the result (mixtures). Default: that of the first.")
+    ] = None,
+    random_state: Annotated[int, typer.Option(help="The seed of random numbers.")] = 0,
     quiet: Quiet = False,
 ) -> None:
-    """Make one model of several fitted apart, without their data."""
+    """Combine models that were fitted to different data into one, without the data."""
     from kullback import estimators
     from kullback.cli._command_line import command_line
     from kullback.cli._messages import print_answer, print_warnings
@@ -32,13 +34,13 @@ def combine(
     saved = [SavedModel.load(path) for path in models]
     first = saved[0]
     for path, other in zip(models, saved, strict=True):
-        for what, mine, theirs in (("columns", first.names, other.names), ("words", first.codes, other.codes)):
+        for what, mine, theirs in (("columns", first.names, other.names), ("categories", first.codes, other.codes)):
             if mine != theirs:
-                raise ValueError(f"{path} and {models[0]} have other {what}: {theirs} and {mine}.")
+                raise ValueError(f"{path} and {models[0]} have different {what}: {theirs} and {mine}.")
     try:
         shares = None if weights is None else [float(weight) for weight in weights.split(",")]
     except ValueError:
-        raise ValueError(f"--weights is {weights!r}: it must be numbers with commas between them.") from None
+        raise ValueError(f"--weights is {weights!r}: it must be numbers, with commas.") from None
     with print_warnings(quiet):
         together = estimators.combine(
             [one.estimator for one in saved], shares, n_components=n_components, random_state=random_state

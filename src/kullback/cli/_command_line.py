@@ -23,10 +23,15 @@ def command_line(context: typer.Context) -> list[str]:
     words.insert(0, "kullback")
     for parameter in context.command.params:
         name = str(parameter.name)
-        source = context.get_parameter_source(name)
-        if name not in _NOT_KEPT and source is not None and source.name == "COMMANDLINE":
+        if name not in _NOT_KEPT and was_typed(context, name):
             words += _words(parameter, context.params[name])
     return words
+
+
+def was_typed(context: typer.Context, name: str) -> bool:
+    """Whether an option was given in the command, and is no default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _words(parameter: Any, value: Any) -> list[str]:

@@ -1,110 +1,168 @@
-"""Fitting an estimator from the command line: one pass or more of online EM, or batch EM on everything."""
+"""Fitting an estimator from the command line: batch EM on everything, or one pass or more of online EM."""
 
 import contextlib
-import enum
 import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from kullback.cli._arguments import BatchRows, Columns, Data, Format, Header, Json, MaxBad, Quiet, Save, SkipBad
+from kullback.cli import _arguments as given
+from kullback.cli._activity import show_activity
 from kullback.cli._batch_fit import fit_batch
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._column_roles import Roles
 from kullback.cli._command_line import command_line
+from kullback.cli._fit_check import Wish, check_wish
+from kullback.cli._fit_method import Method, choose_method, method_of_checkpoint
+from kullback.cli._fit_result import print_result
+from kullback.cli._from_model import columns_to_go_on, load_to_go_on
 from kullback.cli._input import Input
-from kullback.cli._messages import as_json_value, print_answer, print_message, print_warnings, write_json
+from kullback.cli._labels import parse_labels
+from kullback.cli._messages import as_json_value, print_message, print_warnings
 from kullback.cli._model_file import write_model
-from kullback.cli._online_fit import Outcome, fit_online
+from kullback.cli._online_fit import fit_online
 from kullback.cli._progress import Progress
 from kullback.cli._progress_line import ProgressLine
 from kullback.estimators import REGISTRY, check_parameters
 from kullback.storage import check_writable
 
 
-class Method(enum.StrEnum):
-    """How to learn."""
-
-    online = "online"
-    em = "em"
-
-
 def fit(
     estimator: Any,
     context: typer.Context,
-    data: Data,
+    chosen: set[str],
+    data: given.Data,
     *,
-    save: Save,
+    save: given.Save,
+    from_model: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            help="Go on from this model with new data; its columns and options are used again.",
+            metavar="MODEL",
+        ),
+    ] = None,
     method: Annotated[
         Method,
-        typer.Option(help="online: a step towards each batch, with memory for one. em: batch EM on all rows at once."),
-    ] = Method.online,
-    passes: Annotated[int, typer.Option(help="How often to go through the data (online).", min=1)] = 1,
-    batch_rows: BatchRows = 4096,
+        typer.Option(
+            help="em: batch EM, on all rows at once, until it converges. online: one step for each batch, with memory "
+            "for one batch. auto: em for files of at most 16 batches, online for longer ones, streams and --from.",
+            metavar="[auto|online|em]",
+        ),
+    ] = Method.auto,
+    passes: Annotated[
+        int, typer.Option(help="How many times to go through the data (online).", min=1, metavar="INTEGER")
+    ] = 1,
+    batch_rows: given.BatchRows = 4096,
     shuffle: Annotated[
-        int, typer.Option(help="Draw rows at random from a buffer of so many (online, and not for series).", min=0)
+        int,
+        typer.Option(
+            help="Mix rows in a buffer of this many rows, for sorted files (online; not for series).",
+            min=0,
+            metavar="INTEGER",
+        ),
     ] = 0,
-    format: Format = None,
-    columns: Columns = None,
+    format: given.Format = None,
+    columns: given.Columns = None,
     sequence_column: Annotated[
         str | None,
         typer.Option(
-            help="A column that says which sequence a row belongs to, where there are several; the rows of one stand "
-            "together (models with time)."
+            help="The column that says which sequence a row belongs to, for series. The rows of a sequence must be "
+            "next to each other.",
+            metavar="NAME",
         ),
     ] = None,
     input_columns: Annotated[
-        str | None, typer.Option(help="Columns that are known from outside, with commas (linear systems).")
+        str | None,
+        typer.Option(help="Columns of inputs that are known from outside (linear systems).", metavar="NAME,…"),
     ] = None,
-    header: Header = True,
-    skip_bad: SkipBad = False,
-    max_bad: MaxBad = 1000,
+    weight_column: Annotated[
+        str | None,
+        typer.Option(help="The column that says how often a row counts: a number, 0 or more.", metavar="NAME"),
+    ] = None,
+    continues: Annotated[
+        bool,
+        typer.Option(
+            "--continues",
+            help="The series goes on: with --from it follows the rows of the model, and the model can be continued.",
+        ),
+    ] = False,
+    header: given.Header = True,
+    skip_bad: given.SkipBad = False,
+    max_bad: given.MaxBad = 1000,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Keep the model and the place in the data here: nothing is lost.", metavar="FILE"),
+        typer.Option(help="A file that keeps the model and the position in the data, to resume from.", metavar="FILE"),
     ] = None,
     checkpoint_every: Annotated[
-        float, typer.Option(help="Seconds from one to the next; 0 is after each batch, as always from a pipe.", min=0)
+        float,
+        typer.Option(
+            help="Seconds between checkpoints. 0 is after every batch, as for streams.", min=0, metavar="SECONDS"
+        ),
     ] = 10.0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint, if there is one.")] = False,
     scheduler: Annotated[
         str | None,
         typer.Option(
-            help="A Dask cluster to fit on: the address of its scheduler, or local:N for N workers on this machine. "
-            "They read the data by themselves, under the same path.",
+            help="Fit on a Dask cluster: the address of its scheduler, or local:N for N workers on this machine. The "
+            "workers read the data themselves, under the same path.",
             metavar="ADDRESS|local:N",
         ),
     ] = None,
     synchronize_every: Annotated[
         int,
-        typer.Option(help="Batches of each worker between two combinations (online, with --scheduler).", min=1),
+        typer.Option(
+            help="Batches of each worker between two combinations (online, with --scheduler).", min=1, metavar="INTEGER"
+        ),
     ] = 10,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    quiet: given.Quiet = False,
+    as_json: given.Json = False,
 ) -> None:
-    """Check what was asked for, then fit and save."""
+    """Check what was asked for, then fit and save. `chosen` are the parameters that were given on the command line."""
+    show_activity(f"reading {data} and compiling", quiet or as_json)
+    sequence = parse_labels(sequence_column, "sequence-column", header) or [None]
+    weight = parse_labels(weight_column, "weight-column", header) or [None]
+    roles = Roles(sequence[0], tuple(parse_labels(input_columns, "input-columns", header) or ()), weight[0])
+    labels, before_this = parse_labels(columns, "columns", header), None
+    if from_model is not None:
+        before_this = load_to_go_on(from_model, estimator, chosen)
+        estimator = before_this.estimator
+        labels, roles = columns_to_go_on(before_this, from_model, labels, roles, header)
     read = {"format": format, "batch_rows": batch_rows, "header": header}
     read |= {"skip_bad": skip_bad, "max_bad": max_bad, "shuffle": shuffle}
-    sequence = parse_labels(sequence_column, "sequence-column", header) or [None]
-    roles = Roles(sequence[0], tuple(parse_labels(input_columns, "input-columns", header) or ()))
-    rows = Input(data, estimator.random_state or 0, roles, parse_labels(columns, "columns", header), **read)
-    _check(estimator, rows, method, passes, shuffle, checkpoint, resume, scheduler is not None)
+    rows = Input(data, estimator.random_state or 0, roles, labels, **read)
+    if before_this is not None:
+        rows.know(before_this.column_section)
+    wish = Wish(
+        method, passes, shuffle, checkpoint is not None, resume, scheduler is not None, bool(from_model), continues
+    )
+    check_wish(estimator, rows, wish)
     for goal in (save, *([] if checkpoint is None else [checkpoint])):
         check_writable(goal)
     check_parameters(estimator)
+    series = REGISTRY[type(estimator).__name__].capabilities.data == "sequences"
+    if roles.weight is not None and series and method is Method.auto:
+        method = Method.em
+    if method is Method.auto and checkpoint is not None:
+        method = method_of_checkpoint(checkpoint)
+    method = choose_method(rows, method, passes > 1 or shuffle > 0 or continues or from_model is not None)
+    check_wish(estimator, rows, wish._replace(method=method))
     began = time.monotonic()
     with contextlib.ExitStack() as stack:
         stack.enter_context(print_warnings(quiet))
         kept, before = None, Progress()
         if checkpoint is not None:
             command = {"kind": type(estimator).__name__, **rows.settings, "passes": passes, "method": str(method)}
+            command |= {} if from_model is None else {"from": str(from_model.resolve())}
+            command |= {"continues": True} if continues else {}
             command |= {name: as_json_value(value) for name, value in estimator.get_params().items()}
             kept = stack.enter_context(Checkpoint(checkpoint, command, 0 if rows.piped else checkpoint_every))
-            found, rows.columns, before = kept.begin(resume)
-            estimator = estimator if found is None else found
+            found, known, before = kept.begin(resume)
+            if found is not None:
+                estimator, rows.columns = found, known
             if found is not None and rows.piped and method is Method.online:
-                print_message(f"{rows} cannot be gone back to: at most one batch is seen again, if it is sent again.")
+                print_message(f"{rows} cannot be read again: at most one batch is learned twice, if it is sent again.")
         if scheduler is not None:
             from kullback.cli._cluster import fit_on_cluster
 
@@ -113,68 +171,15 @@ def fit(
         elif method is Method.em:
             outcome = fit_batch(estimator, rows, before, kept, quiet or as_json)
         else:
-            outcome = fit_online(estimator, rows, passes, before, kept, ProgressLine(quiet, as_json))
+            line = ProgressLine(quiet, as_json)
+            outcome = fit_online(estimator, rows, passes, before, kept, line, continues)
     if not estimator.has_started:
         print_message("stopped before there were enough rows to start from: there is nothing to save.")
         raise typer.Exit(outcome.code)
     write_model(estimator, save, rows.columns, arguments=command_line(context))
     if not quiet:
-        _print_result(estimator, outcome, save, time.monotonic() - began, as_json)
+        print_result(estimator, outcome, method, passes, save, time.monotonic() - began, as_json)
     if not outcome.progress.done:
         go_on = f"; the same command with --resume goes on from {checkpoint}" if checkpoint else ""
         print_message(f"stopped after {outcome.progress.rows:,} rows: the model so far is in {save}{go_on}.")
         raise typer.Exit(outcome.code)
-
-
-def _check(
-    estimator: Any, rows: Input, method: Method, passes: int, shuffle: int, kept: Any, resume: bool, cluster: bool
-) -> None:
-    """Raise if what was asked for does not go together, or the estimator has no use for it."""
-    kind, roles, piped = type(estimator).__name__, rows.roles, rows.piped
-    capabilities = REGISTRY[kind].capabilities
-    if method is Method.em and (passes > 1 or shuffle):
-        given = "passes" if passes > 1 else "shuffle"
-        raise ValueError(f"--{given} is for --method online: batch EM reads everything first, and ends by itself.")
-    if method is Method.em and kept and estimator.get_params().get("n_init", 1) > 1:
-        raise ValueError(f"--n-init is {estimator.n_init}: a checkpoint of --method em is of one start.")
-    if shuffle and capabilities.data == "sequences":
-        raise ValueError(f"--shuffle is not for {kind}: the rows of a series follow each other.")
-    if resume and kept is None:
-        raise ValueError("--resume needs --checkpoint FILE: the file to go on from.")
-    if piped and passes > 1:
-        raise ValueError(f"--passes is {passes}: a stream can be gone through once.")
-    if cluster and (piped or shuffle):
-        given = "a stream" if piped else "--shuffle"
-        raise ValueError(f"--scheduler does not go with {given}: workers read files, each its own batches, in order.")
-    if cluster and kept and method is Method.online:
-        raise ValueError("--checkpoint with --scheduler is for --method em: online each worker is at another place.")
-    if roles.sequence is not None and capabilities.data != "sequences":
-        raise ValueError(f"--sequence-column is not for {kind}: its rows do not follow each other.")
-    if roles.inputs and not capabilities.takes_inputs:
-        raise ValueError(f"--input-columns is not for {kind}: it has no inputs.")
-    if cluster and (roles.inputs or (roles and method is Method.online)):
-        given = "--input-columns" if roles.inputs else "--sequence-column and --method online"
-        raise ValueError(f"--scheduler does not go with {given}: fit here, or from Python with kullback.distributed.")
-
-
-def parse_labels(text: str | None, option: str, header: bool) -> list[Any] | None:
-    """Return names of columns; places, from 0, where there are no names."""
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    if header:
-        return parts
-    if not all(part.isdigit() for part in parts):
-        raise ValueError(f"--{option} is {text!r}: without a header it must be places, counted from 0.")
-    return [int(part) for part in parts]
-
-
-def _print_result(estimator: Any, outcome: Outcome, save: Path, seconds: float, as_json: bool) -> None:
-    rows, kind = outcome.progress.rows, type(estimator).__name__
-    if as_json:
-        facts = {"kind": kind, "saved": str(save), "done": outcome.progress.done, "rows": rows}
-        facts |= {"bad_rows": outcome.bad_rows, "log_likelihood": float(estimator.lower_bound_)}
-        write_json({**facts, "seconds": round(seconds, 3)})
-        return
-    left_out = f", {outcome.bad_rows:,} bad rows left out" if outcome.bad_rows else ""
-    print_answer(f"{kind} of {rows:,} rows{left_out}, {seconds:.1f} s: {save}")

@@ -10,20 +10,20 @@ from kullback.cli._arguments import SERIES, Data, Format, Header, Json, Model, O
 def forecast(
     model: Model,
     data: Data,
-    steps: Annotated[int, typer.Option(help="How many rows ahead.", min=1)] = 1,
+    steps: Annotated[int, typer.Option(help="The number of rows to forecast.", min=1)] = 1,
     future: Annotated[
-        str | None, typer.Option(help="Inputs of the rows ahead, of a system that has inputs.", metavar="FILE")
+        str | None, typer.Option(help="The inputs of the rows to forecast, for systems with inputs.", metavar="FILE")
     ] = None,
-    level: Annotated[float, typer.Option(help="The share of points that the band of a linear system holds.")] = 0.95,
+    level: Annotated[float, typer.Option(help="The probability that the interval of a linear system holds.")] = 0.95,
     output: Output = None,
     format: Format = None,
     header: Header = True,
     as_json: Json = False,
 ) -> None:
-    """Say what is expected of the next rows of a series; of several, of the last one.
+    """Forecast the next rows of a series; of several series, of the last one.
 
-    Linear systems give each column with the band that holds it; hidden Markov models give each column, or the
-    probability of each symbol, and the probability of each state.
+    Linear systems give the mean of each column with the ends of an interval; hidden Markov models give the mean of each
+    column, or the probability of each symbol, and the probability of each state.
     """
     import numpy as np
 

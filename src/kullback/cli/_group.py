@@ -1,7 +1,6 @@
 """Groups of commands: one turns every error into one sentence, the other makes its commands when they are asked for."""
 
 import contextlib
-import re
 import signal
 import sys
 import threading
@@ -10,9 +9,11 @@ from types import FrameType
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from kullback.cli._messages import print_message
+from kullback.cli._activity import clear_activity, show_activity
+from kullback.cli._messages import print_message, spell_options
+from kullback.cli._suggestions import unknown_command, unknown_kind
 
 
 class ErrorGroup(TyperGroup):
@@ -20,7 +21,15 @@ class ErrorGroup(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands, the first thing to do first."""
-        return sorted(super().list_commands(ctx), key=lambda name: name != "fit")
+        return sorted(super().list_commands(ctx), key=lambda name: (name != "fit", name == "help"))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that arguments begin with; for one that is not there, names that are like it."""
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise ValueError(unknown_command(args[0], self.list_commands(ctx)))
+        if args[0] not in ("fit", "help"):
+            _show_loading(ctx, args)
+        return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run, and leave with an exit code."""
@@ -29,12 +38,16 @@ class ErrorGroup(TyperGroup):
                 code = super().main(*args, **{**kwargs, "standalone_mode": False})
         except _Terminated:
             code = 128 + signal.SIGTERM
+        except typer.Abort:  # an interrupt
+            code = 128 + signal.SIGINT
         except Exception as error:
             sentence = error_sentence(error)
             if sentence is None:
                 raise
             print_message(sentence)
             code = 2
+        finally:
+            clear_activity()
         sys.exit(code or 0)
 
 
@@ -48,16 +61,37 @@ class LazyGroup(TyperGroup):
         return list(estimator_commands())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command that fits an estimator."""
+        """Return a command as lists show it: its name and one line."""
         from kullback.cli._registry import estimator_commands
+        from kullback.cli._texts import SUMMARIES
 
         name = estimator_commands().get(cmd_name)
-        if name is None:
-            return None
+        return None if name is None else TyperCommand(cmd_name, help=SUMMARIES[name], rich_markup_mode=None)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that arguments begin with, ready to run."""
+        if args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        _show_loading(ctx, args)
+        return args[0], self.load_command(args[0]), args[1:]
+
+    def load_command(self, name: str) -> Any:
+        """Return the command that fits an estimator, with all its options."""
+        from kullback.cli._registry import estimator_commands
+
+        kinds = estimator_commands()
+        if name not in kinds:
+            raise ValueError(unknown_kind(name, list(kinds)))
         from kullback.cli._fit_command import fit_command
         from kullback.estimators import estimator_class
 
-        return fit_command(cmd_name, estimator_class(name))
+        return fit_command(name, estimator_class(kinds[name]))
+
+
+def _show_loading(ctx: Any, args: list[str]) -> None:
+    """Show that a command is being loaded, unless help was asked for, or no words."""
+    silent = {"--quiet", "--json", "-h", "--help"} & set(args)
+    show_activity("loading", quiet=bool(silent) or ctx.resilient_parsing or len(args) == 1)
 
 
 class _Terminated(BaseException):
@@ -88,12 +122,34 @@ def error_sentence(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     if isinstance(error, (OSError, ValueError)):
-        return re.sub(r"\b(skip|max|n)_(bad|categories)\b", r"--\1-\2", str(error))  # as they are spelled here
+        return spell_options(str(error))
     return None
+
+
+class SectionedCommand(TyperCommand):
+    """A command whose options are listed in sections: each names its own, and `others` is the title of the rest."""
+
+    others = "Options of the run"
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, and each section of options under its title."""
+        sections: dict[str, list[Any]] = {"Arguments": []}
+        others: list[Any] = []
+        parameters: list[Any] = self.get_params(ctx)
+        for parameter in parameters:
+            record = parameter.get_help_record(ctx)
+            if record is None:
+                continue
+            title = "Arguments" if parameter.param_type_name == "argument" else parameter.rich_help_panel
+            (others if title is None else sections.setdefault(title, [])).append(record)
+        for title, records in {**sections, self.others: others}.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
 
 def single_command(name: str, function: Any, epilog: str) -> Any:
     """Return a function as a command."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name, epilog=epilog)(function)
+    app.command(name, cls=SectionedCommand, epilog=epilog)(function)
     return typer.main.get_command(app)

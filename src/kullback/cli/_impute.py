@@ -7,6 +7,8 @@ def impute(
     model: given.Model,
     data: given.Data,
     output: given.Output = None,
+    keep: given.Keep = "all",
+    row_numbers: given.RowNumbers = True,
     random_state: given.RandomState = None,
     batch_rows: given.BatchRows = 4096,
     format: given.Format = None,
@@ -16,15 +18,16 @@ def impute(
     quiet: given.Quiet = False,
     as_json: given.Json = False,
 ) -> None:
-    """Fill the holes of a table with draws from the model.
+    """Fill the missing values of a table with draws from the model.
 
-    Rows that know nothing of each other are filled batch by batch; a series is read as a whole first.
+    The columns of the model are filled in place; entries that are there stay as they are in the file. Tables are filled
+    batch by batch; a series is read as a whole first.
     """
     import numpy as np
     from sklearn.utils import check_random_state
 
-    from kullback.cli._column_roles import concatenate
-    from kullback.cli._messages import print_message, print_warnings
+    from kullback.cli._kept_columns import KeptColumns, read_all
+    from kullback.cli._messages import count, print_message, print_warnings
     from kullback.cli._saved_model import SavedModel
     from kullback.cli._table import Table
 
@@ -32,16 +35,21 @@ def impute(
     saved.require(saved.capabilities.imputes, "impute", "models that draw what is missing")
     estimator = saved.estimator
     random = check_random_state(estimator.random_state if random_state is None else random_state)
-    source = saved.open(data, header, format=format, batch_rows=batch_rows, skip_bad=skip_bad, max_bad=max_bad)
+    keeper = KeptColumns(saved, data, keep, header, row_numbers)
+    options = {"format": format, "batch_rows": batch_rows, "skip_bad": skip_bad, "max_bad": max_bad}
+    source = saved.open(data, header, keep=keeper.keep_with_values, **options)
     filled = 0
     with print_warnings(quiet), Table(output, as_json) as table:
-        chunks = saved.chunks(source)
-        if saved.has_time:
-            together = list(chunks)
-            chunks = iter([concatenate(together)] if together else [])
-        for chunk in chunks:
-            table.write(saved.columns(estimator.impute(chunk.X, random_state=random, **chunk.extras)))
+        batches = (
+            iter([read_all(saved, source, data)])
+            if saved.has_time
+            else ((chunk, source.kept) for chunk in saved.chunks(source))
+        )
+        for chunk, kept in batches:
+            with keeper.naming(source, kept, chunk):
+                X = estimator.impute(chunk.X, random_state=random, **chunk.extras)
+            table.write(keeper.filled(kept, source, chunk, X))
             filled += int(np.isnan(chunk.X).sum())
     if not quiet:
-        left_out = f", {source.bad_rows:,} bad rows left out" if source.bad_rows else ""
-        print_message(f"{filled:,} entries filled{left_out}.")
+        left_out = f", {count(source.bad_rows, 'bad row')} left out" if source.bad_rows else ""
+        print_message(f"{count(filled, 'missing value')} filled{left_out}.")

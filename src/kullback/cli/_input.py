@@ -41,6 +41,9 @@ class Input:
         self.columns: Columns = {}
         self._data, self._seed, self._chosen = data, seed, roles.with_values(columns)
         self._options = {**options, "columns": self._chosen, "sequence": roles.sequence}
+        if roles.weight is not None:
+            self._options["weight"] = roles.weight
+        self._known: Columns = {}
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -70,7 +73,17 @@ class Input:
     def open(self, epoch: int, codes: Any, ahead: int = _AHEAD) -> Any:
         """Open it for a pass, with the codes of words that were met before."""
         ahead = 0 if self.piped else ahead  # what is read ahead from a pipe is lost with the process
+        codes = self._known.get("codes") if codes is None else codes
         return open_data(self._stream_or_path(), seed=self._seed + epoch, codes=codes, ahead=ahead, **self._options)
+
+    def know(self, columns: Columns) -> None:
+        """Read the columns as a model knows them: their words are given."""
+        self._known = self.columns = columns
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the columns are those of a model."""
+        return bool(self._known)
 
     def check(self, fingerprint: Any) -> None:
         """Raise unless the files are those of a fingerprint, which was made when all had been read."""
@@ -103,14 +116,17 @@ class Input:
         """Keep what a source knows of its columns, of which there are so many with those of other roles."""
         places = self.roles.values(self._labels(source, width))
         names = source.names and [source.names[place] for place in places]
+        names = self._known.get("names") or names
         self.columns = {"names": names, "codes": source.codes}
         if self.roles:
             self.columns |= {"sequence": self.roles.sequence, "inputs": list(self.roles.inputs)}
 
     def kinds(self, source: Any) -> tuple[dict[str, str], dict[str, str]]:
         """Return what the columns of the model hold, and what those hold that are inputs."""
-        inputs = set(map(str, self.roles.inputs))
+        inputs, weight = set(map(str, self.roles.inputs)), str(self.roles.weight)
         held = {label: kind for label, kind in source.kinds.items() if kind != "sequence"}
+        if self.roles.weight is not None:
+            held.pop(weight)
         values = {label: kind for label, kind in held.items() if label not in inputs}
         return values, {label: kind for label, kind in held.items() if label in inputs}
 

@@ -10,10 +10,10 @@ _SOME = 10
 
 
 def inspect(model: Model, as_json: Json = False) -> None:
-    """Say what a model file holds.
+    """Print what a model file contains.
 
-    The kind, the parameters, how much data is behind it, and the version that wrote it. Long lists are cut; --json has
-    them whole.
+    The kind, the version that wrote it, how many rows it was fitted to, columns, parameters and attributes. Long lists
+    are cut; --json has them whole.
     """
     from safetensors import safe_open
 

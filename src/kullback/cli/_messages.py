@@ -3,25 +3,54 @@
 import json
 import logging
 import math
+import re
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from kullback.cli._activity import clear_activity
 from kullback.storage import printable, printable_json, sentence
 
 #: Characters of a sentence: what the library says in 300, and names of files and columns.
 _MOST = 1000
 
+#: Parameters that sentences of the library speak of, and that are options here.
+_PARAMETERS = re.compile(
+    r"(?<![-\w])(skip_bad|max_bad|batch_rows|n_categories|n_components|n_latents|n_init|n_iter|max_iter|init_params|"
+    r"covariance_type|reg_covar|random_state|means_init|weights_init|precisions_init|tol)\b(?!\()"
+)
+
+
+def count(number: int, name: str, names: str | None = None) -> str:
+    """Return a number of things, of which one is called `name`.
+
+    >>> count(1, "row"), count(2000, "row"), count(2, "pass", "passes")
+    ('1 row', '2,000 rows', '2 passes')
+    """
+    return f"{number:,} {name if number == 1 else names or name + 's'}"
+
+
+def spell_options(text: str) -> str:
+    """Return a sentence of the library with parameters as they are spelled on the command line.
+
+    >>> spell_options("increase max_iter, or tol; n_init is 'x' (skip_bad leaves such rows out).")
+    "increase --max-iter, or --tol; --n-init is 'x' (--skip-bad leaves such rows out)."
+    """
+    text = _PARAMETERS.sub(lambda name: "--" + name[0].replace("_", "-"), text)
+    return text.replace("leave it out (columns)", "leave it out (--columns names the others)")
+
 
 def print_message(text: str) -> None:
     """Write one line on standard error."""
+    clear_activity()
     print("kullback: " + printable(sentence(text, _MOST)), file=sys.stderr, flush=True)
 
 
 def print_answer(text: str) -> None:
     """Write one line on standard output."""
+    clear_activity()
     print(printable(text), flush=True)
 
 
@@ -36,6 +65,7 @@ def json_line(value: Any) -> str:
 
 def write_json(value: dict[str, Any]) -> None:
     """Write one object as a line on standard output."""
+    clear_activity()
     print(json_line(value), flush=True)
 
 
@@ -78,7 +108,7 @@ def print_warnings(quiet: bool) -> Iterator[None]:
 
     def show(message: Any, *args: Any, **kwargs: Any) -> None:
         if not quiet:
-            print_message(str(message))
+            print_message(spell_options(str(message)))
 
     logger, handler = logging.getLogger("kullback"), logging.NullHandler() if quiet else _Notes()
     logger.addHandler(handler)

@@ -9,6 +9,7 @@ import numpy as np
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._column_kinds import choose_families, set_category_counts
 from kullback.cli._column_roles import Chunk
+from kullback.cli._data_errors import naming_rows
 from kullback.cli._input import Input
 from kullback.cli._messages import mute_notes
 from kullback.cli._progress import Progress
@@ -26,12 +27,21 @@ class Outcome(NamedTuple):
 
 
 def fit_online(
-    estimator: Any, data: Input, passes: int, before: Progress, kept: Checkpoint | None, line: ProgressLine
+    estimator: Any,
+    data: Input,
+    passes: int,
+    before: Progress,
+    kept: Checkpoint | None,
+    line: ProgressLine,
+    continues: bool = False,
 ) -> Outcome:
-    """Learn batch by batch from where it was before, until the end or until a signal comes, and keep checkpoints."""
+    """Learn batch by batch from where it was before, until the end or until a signal comes, and keep checkpoints.
+
+    A series that `continues` goes on from that of the estimator, and its last rows wait for what comes after them.
+    """
     here, bad_rows = before, 0
     with Stop(data.end if data.piped else None) as stop:
-        for here, source in _learn_batches(estimator, data, passes, before, stop):
+        for here, source in _learn_batches(estimator, data, passes, before, stop, continues):
             if source is not None:
                 bad_rows = source.bad_rows
             if kept is not None and kept.due and estimator.has_started:
@@ -45,7 +55,7 @@ def fit_online(
 
 
 def _learn_batches(
-    estimator: Any, data: Input, passes: int, before: Progress, stop: Stop
+    estimator: Any, data: Input, passes: int, before: Progress, stop: Stop, continues: bool
 ) -> Iterator[tuple[Progress, Any]]:
     """Learn from where it was before; yield the progress after each batch, and the source.
 
@@ -55,6 +65,8 @@ def _learn_batches(
     source: Any = None
     data.check(before.data)
     rows, last, whole = before.rows, before.sequence, before.data
+    if series and not continues and before.position is None and before.epoch < passes:
+        estimator.end_series()  # that of a model to go on from: these rows are another
     for epoch in range(before.epoch, passes):
         source = _open(estimator, data, epoch, stop)
         if source is None:
@@ -63,10 +75,9 @@ def _learn_batches(
             source.resume(before.position)
         for table in stop.until(source) if series else _join_first(estimator, stop, source):
             chunk = data.split(source, table)
-            try:
+            read = source.position["done"]
+            with naming_rows(data, range(read - len(table) + 1, read + 1), [*data.kinds(source)[0]]):
                 _learn(estimator, chunk, series, last)
-            except ValueError as error:
-                raise ValueError(f"rows {rows + 1} to {rows + len(table)}: {error}") from None
             rows += len(table)
             last = None if chunk.sequence is None else float(chunk.sequence[-1])
             data.remember_columns(source, table.shape[1])
@@ -74,7 +85,7 @@ def _learn_batches(
         if stop.requested:
             return
         whole = source.fingerprint
-        if series:
+        if series and not continues:
             last = None
             estimator.end_series()
     if not estimator.has_started:
@@ -88,7 +99,7 @@ def _open(estimator: Any, data: Input, epoch: int, stop: Stop) -> Any:
     Words of a file are looked for before the first pass: a model of categories must know how many there are. Those of
     standard input come as they come.
     """
-    known = data.columns.get("codes") if epoch or not data.piped else None
+    known = data.columns.get("codes") if epoch or data.is_known or not data.piped else None
     source = stop.wait_for(functools.partial(data.open, epoch, known))
     if source is None:
         return None
@@ -105,7 +116,8 @@ def _open(estimator: Any, data: Input, epoch: int, stop: Stop) -> Any:
 
 def _learn(estimator: Any, chunk: Chunk, series: bool, last: float | None) -> None:
     if not series:
-        estimator.partial_fit(chunk.X)
+        if chunk.weight is None or chunk.weight.any():  # rows without weight say nothing
+            estimator.partial_fit(chunk.X, None, chunk.weight)
     elif chunk.sequence is None:
         estimator.partial_fit(chunk.X, continues=True, **chunk.extras)
     else:

@@ -1,4 +1,4 @@
-"""Options of the command from the constructor of an estimator: there is no second list of them."""
+"""Options of the command from the constructor of an estimator: names, types and defaults are those of parameters."""
 
 import inspect
 from collections.abc import Callable
@@ -8,36 +8,44 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from kullback.cli._docstring import parameter_texts
+from kullback.cli._texts import option_text
 from kullback.estimators import ParameterValues, parameter_values
 
 #: Parameters that mean nothing here: the command has its own progress and its own way to go on, two are accepted for
 #: the sake of other libraries, and what is fixed would have to be set as an attribute_ before.
 NOT_HERE = frozenset({"verbose", "verbose_interval", "warm_start", "implementation", "fixed"})
 
-#: Defaults that are others here: the command sees what columns hold, an array does not say it.
-DEFAULTS = {"family": "auto"}
+#: The section of the help in which these options are.
+MODEL = "Options of the model"
+
+#: Defaults that are others here: the command sees what columns hold, an array does not say it; and batch EM goes on
+#: until it converges, where hmmlearn's ten iterations end before.
+DEFAULTS = {"family": "auto", "n_iter": 100}
 
 
 def options_of(kind: type) -> list[inspect.Parameter]:
     """Return a keyword-only parameter, annotated for typer, for each parameter of an estimator's constructor.
 
-    Names, texts and, but for DEFAULTS, defaults are those of the constructor and of the docstring. Types are those of
-    the constraints: yes or no is a pair of flags; one word of several; a number; numbers or words with commas between
-    them; for arrays also a .npy file. The word `none` is None where that is allowed.
+    Names and, but for DEFAULTS, defaults are those of the constructor. Types are those of the constraints: yes or no is
+    a pair of flags; one word of several; a number; numbers or words with commas between them; for arrays also a .npy
+    file. The word `none` is None where that is allowed.
     """
-    texts, values = parameter_texts(kind), parameter_values(kind)
-    parameters = inspect.signature(kind).parameters.values()
-    return [_option(p, values[p.name], texts.get(p.name, "")) for p in parameters if p.name not in NOT_HERE]
+    values, parameters = parameter_values(kind), inspect.signature(kind).parameters.values()
+    return [
+        _option(each, values[each.name], option_text(kind.__name__, each.name))
+        for each in parameters
+        if each.name not in NOT_HERE
+    ]
 
 
 def _option(parameter: inspect.Parameter, values: ParameterValues, text: str) -> inspect.Parameter:
     name, default = parameter.name, DEFAULTS.get(parameter.name, parameter.default)
     flag = "--" + name.replace("_", "-")
     if values.truth:
-        annotation: Any = Annotated[bool, typer.Option(f"{flag}/--no-{flag[2:]}", help=text)]
+        option = typer.Option(f"{flag}/--no-{flag[2:]}", help=text, rich_help_panel=MODEL)
+        annotation: Any = Annotated[bool, option]
     else:
-        option = typer.Option(flag, help=text, parser=_parser(values), metavar=_metavar(values))
+        option = typer.Option(flag, help=text, parser=_parser(values), metavar=_metavar(values), rich_help_panel=MODEL)
         annotation = Annotated[Any, option]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
@@ -48,7 +56,7 @@ def _metavar(values: ParameterValues) -> str:
     if values.array:
         return "NUMBER,…|FILE.npy"
     if values.words or values.text:
-        return "WORD,…" if values.words else "TEXT"
+        return "NAME,…" if values.words else "TEXT"
     return "NUMBER" if values.real else "INTEGER"
 
 
@@ -71,7 +79,7 @@ def _parser(values: ParameterValues) -> Callable[[Any], Any]:
             return _array(text)
         numbers = [_number(part, values.real) for part in text.split(",")]
         if len(numbers) > 1 and not values.array:
-            raise typer.BadParameter(f"{text!r} has several numbers: it must be one.")
+            raise typer.BadParameter(f"{text!r} is several numbers, and one is needed.")
         return numbers if len(numbers) > 1 else numbers[0]
 
     return parse

@@ -1,9 +1,11 @@
 """How far a fit has come: a line that moves on a terminal, plain lines in a pipe, or JSON."""
 
+import math
 import sys
 import time
 from collections.abc import Callable
 
+from kullback.cli._activity import clear_activity
 from kullback.cli._messages import write_json
 
 #: Seconds between lines.
@@ -11,11 +13,15 @@ _TERMINAL, _PIPE = 0.2, 5.0
 
 
 class ProgressLine:
-    """Rows, rows per second, log-likelihood of the last batch, and the time left where the number of rows is known."""
+    """Rows, rows per second, log-likelihood of the last batch and what it has gained, and the time that is left.
+
+    The time needs the number of rows of the data, or a guess from its bytes.
+    """
 
     def __init__(self, quiet: bool, as_json: bool):
         self._quiet, self._json = quiet, as_json
         self._before: int | None = None
+        self._first: float | None = None
         self._terminal = sys.stderr.isatty() and not as_json
         self._began = self._last = time.monotonic()
 
@@ -24,9 +30,12 @@ class ProgressLine:
         now = time.monotonic()
         if self._before is None:  # compiling takes its time, and a run that goes on has not seen what was before
             self._before, self._began, self._last = rows, now, now
+        if self._first is None and math.isfinite(log_likelihood):
+            self._first = log_likelihood
         if self._quiet or now - self._last < (_TERMINAL if self._terminal else _PIPE):
             return
         self._last = now
+        clear_activity()
         speed = (rows - self._before) / max(now - self._began, 1e-9)
         total = expected()
         left = max(total - rows, 0) / speed if total and speed > 0 else None
@@ -34,13 +43,15 @@ class ProgressLine:
             line = {"rows": rows, "rows_per_second": round(speed), "log_likelihood": log_likelihood}
             write_json({**line, "seconds_left": None if left is None else round(left)})
             return
-        text = f"{rows:,} rows, {speed:,.0f} rows/s, {log_likelihood:.4f} nats per point"
+        gain = "" if self._first is None else f" ({log_likelihood - self._first:+.4f} since the first batch)"
+        text = f"{rows:,} rows, {speed:,.0f} rows/s, {log_likelihood:.4f} nats per row{gain}"
         text += "" if left is None else f", {_clock(left)} left"
         print(f"\r\x1b[K{text}" if self._terminal else text, end="" if self._terminal else "\n", file=sys.stderr)
         sys.stderr.flush()
 
     def end(self) -> None:
         """Clear the line that moves."""
+        clear_activity()
         if self._terminal and not self._quiet:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 

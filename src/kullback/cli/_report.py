@@ -1,6 +1,9 @@
 """kullback report."""
 
+import contextlib
 import shlex
+import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -12,27 +15,30 @@ from kullback.cli._arguments import Format, Header, Model
 
 def report(
     model: Model,
-    data: Annotated[str | None, typer.Option(help="Rows to show the model with.", metavar="FILE")] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the page goes.", metavar="FILE")] = Path(
-        "report.html"
-    ),
+    data: Annotated[str | None, typer.Option(help="Data to show with the model.", metavar="FILE")] = None,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The file to write the page to; - is standard output.", metavar="FILE"),
+    ] = Path("report.html"),
     before: Annotated[
         list[Path],
-        typer.Option(help="A model that this one combines, to be shown beside it; more than once.", metavar="MODEL"),
+        typer.Option(help="A model that this one was combined from; may be given several times.", metavar="MODEL"),
     ] = [],  # noqa: B006, typer copies it
-    title: Annotated[str | None, typer.Option(help="The heading; the name of the model file otherwise.")] = None,
+    title: Annotated[str | None, typer.Option(help="The heading. Default: the name of the model file.")] = None,
     format: Format = None,
     header: Header = True,
 ) -> None:
-    """Write one page about what a model has learned."""
+    """Write an HTML page with pictures of a model."""
     import numpy as np
 
+    from kullback.cli._activity import clear_activity
     from kullback.cli._messages import print_answer, print_warnings
     from kullback.cli._saved_model import SavedModel
     from kullback.report import write_report
     from kullback.storage import check_writable
 
-    if output.exists():  # a folder that is not there is made
+    to_output = str(output) == "-"
+    if output.exists() and not to_output:  # a folder that is not there is made
         check_writable(output)
     saved = SavedModel.load(model)
     chunk = None if data is None else saved.read(data, header=header, format=format)
@@ -46,16 +52,22 @@ def report(
     with print_warnings(quiet=True):  # the table has the names of the model, and an array cannot say so
         shown = {} if chunk is None else {"data": chunk.X, **chunk.extras}
         others = {name: SavedModel.load(path).estimator for name, path in _names(before).items()}
-        page = write_report(
-            saved.estimator,
-            output,
-            **shown,
-            words=saved.codes,
-            title=model.stem if title is None else title,
-            origin=origin,
-            before=others or None,
-        )
-    print_answer(str(page))
+        with tempfile.TemporaryDirectory() if to_output else contextlib.nullcontext() as folder:
+            page = write_report(
+                saved.estimator,
+                output if folder is None else Path(folder) / "report.html",
+                **shown,
+                words=saved.codes,
+                title=model.stem if title is None else title,
+                origin=origin,
+                before=others or None,
+            )
+            content = page.read_text(encoding="utf-8") if to_output else ""
+    if to_output:
+        clear_activity()
+        sys.stdout.write(content)
+    else:
+        print_answer(str(page))
 
 
 def _names(paths: Sequence[Path]) -> dict[str, Path]:

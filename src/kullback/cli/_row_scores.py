@@ -12,27 +12,40 @@ from kullback.estimators import Anomalies
 
 
 class RowScores(NamedTuple):
-    """Log-likelihoods in nats, and the most probable component or state of each row, where there is one."""
+    """Log-likelihoods in nats, and the most probable component or state of each row, where there is one.
+
+    `responsibilities` are the probabilities of all components or states, where they are asked for.
+    """
 
     log_likelihood: np.ndarray
     component: np.ndarray | None
+    responsibilities: np.ndarray | None = None
 
 
-def row_scorer(saved: SavedModel) -> Callable[[Chunk], RowScores]:
+def row_scorer(saved: SavedModel, responsibilities: bool = False) -> Callable[[Chunk], RowScores]:
     """Return what scores the rows of one chunk after the other."""
-    return SeriesScorer(saved) if saved.has_time else functools.partial(_score_table, saved)
+    if saved.has_time:
+        return SeriesScorer(saved, responsibilities)
+    return functools.partial(_score_table, saved, responsibilities)
 
 
-def _score_table(saved: SavedModel, chunk: Chunk) -> RowScores:
+def name_responsibilities(found: np.ndarray | None) -> dict[str, np.ndarray]:
+    """Return a column for each component or state."""
+    return {} if found is None else {f"responsibility_{k}": found[:, k] for k in range(found.shape[1])}
+
+
+def _score_table(saved: SavedModel, responsibilities: bool, chunk: Chunk) -> RowScores:
     component = saved.estimator.predict(chunk.X) if saved.capabilities.predicts else None
-    return RowScores(saved.estimator.score_samples(chunk.X), component)
+    shares = saved.estimator.predict_proba(chunk.X) if responsibilities else None
+    return RowScores(saved.estimator.score_samples(chunk.X), component, shares)
 
 
 class SeriesScorer:
     """Scores of rows given those before them: log p(v_t | v_1 … v_{t−1}), from chunk to chunk."""
 
-    def __init__(self, saved: SavedModel):
+    def __init__(self, saved: SavedModel, responsibilities: bool = False):
         self._estimator, self._predicts = saved.estimator, saved.capabilities.predicts
+        self._shares = responsibilities
         self._carry: Any = None
         self._last: Any = None
 
@@ -43,7 +56,8 @@ class SeriesScorer:
         carry = self._carry if goes_on else None
         found = self._estimator.score_next(chunk.X, chunk.lengths, chunk.inputs, carry)
         self._carry = found.carry
-        return RowScores(found.log_likelihood, found.states.argmax(axis=1) if self._predicts else None)
+        component = found.states.argmax(axis=1) if self._predicts else None
+        return RowScores(found.log_likelihood, component, found.states if self._shares else None)
 
 
 class Floor:

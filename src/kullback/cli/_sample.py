@@ -9,12 +9,12 @@ from kullback.cli._arguments import Json, Model, Output, RandomState
 
 def sample(
     model: Model,
-    n: Annotated[int, typer.Option("--number", "-n", help="How many rows.", min=1)] = 1,
+    n: Annotated[int, typer.Option("--number", "-n", help="The number of rows.", min=1)] = 1,
     output: Output = None,
     random_state: RandomState = None,
     as_json: Json = False,
 ) -> None:
-    """Draw rows from a model; of models with time, one series."""
+    """Draw rows from a model; from models of series, one series."""
     import numpy as np
     from sklearn.utils import check_random_state
 

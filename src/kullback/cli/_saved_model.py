@@ -1,6 +1,6 @@
 """A saved model with what its columns are called and what words stand for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from kullback.cli._column_roles import Chunk, Roles, concatenate
 from kullback.cli._input import open_data
-from kullback.cli._model_file import read_model
-from kullback.estimators import REGISTRY, Capabilities, name_category
+from kullback.cli._model_file import Columns, read_model
+from kullback.cli._output_columns import Values
+from kullback.estimators import REGISTRY, Capabilities
 
 
 class SavedModel(NamedTuple):
@@ -32,6 +33,12 @@ class SavedModel(NamedTuple):
         estimator, columns, checkpoint, arguments = read_model(path)
         roles = Roles(columns.get("sequence"), tuple(columns.get("inputs") or ()))
         return cls(estimator, columns["names"], columns["codes"] or {}, roles, checkpoint, arguments)
+
+    @property
+    def column_section(self) -> Columns:
+        """What a model file says of the columns."""
+        roles = {"sequence": self.roles.sequence, "inputs": list(self.roles.inputs)} if self.roles else {}
+        return {"names": self.names, "codes": self.codes, **roles}
 
     @property
     def kind(self) -> str:
@@ -82,14 +89,25 @@ class SavedModel(NamedTuple):
             raise ValueError(f"{data} has no rows.")
         return np.concatenate(tables)
 
-    def columns(self, X: np.ndarray) -> dict[str, Any]:
-        """Return the columns of a table by name, with words where there were words."""
-        labels = self.names or [str(place) for place in range(X.shape[1])]
-        names = self.names or [f"x{label}" for label in labels]
-        return {name: self._words(label, X[:, k]) for k, (name, label) in enumerate(zip(names, labels, strict=True))}
+    def columns(self, X: np.ndarray) -> dict[str, Values]:
+        """Return the columns of a table by name, with words where there were words, and whole numbers for counts."""
+        names = self.names or [f"x{place}" for place in range(X.shape[1])]
+        return dict(zip(names, self.entries(X), strict=True))
 
-    def _words(self, label: str, column: np.ndarray) -> Any:
-        words = self.codes.get(label)
-        if words is None:
-            return column
-        return [None if np.isnan(code) else name_category(words, code) for code in column]
+    def entries(self, X: np.ndarray, truth: Sequence[bool] = (), as_read: bool = False) -> list[Values]:
+        """Return the columns of a table, of which some hold true and false.
+
+        A model that turns numbers into 0 and 1 itself may have read others: `as_read` they need not be whole.
+        """
+        labels = self.names or [str(place) for place in range(X.shape[1])]
+        discrete = self.estimator.discrete_columns
+        may_be_any = as_read and self.estimator.get_params(deep=False).get("binarize") is not None
+        return [
+            Values(
+                X[:, place],
+                discrete[place] and not may_be_any,
+                self.codes.get(label),
+                bool(truth) and truth[place] and label not in self.codes,
+            )
+            for place, label in enumerate(labels)
+        ]

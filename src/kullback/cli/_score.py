@@ -4,31 +4,36 @@ from typing import Annotated
 
 import typer
 
-from kullback.cli._arguments import BatchRows, Data, Format, Header, Json, MaxBad, Model, Output, Quiet, SkipBad
+from kullback.cli import _arguments as given
 
 
 def score(
-    model: Model,
-    data: Data,
-    output: Output = None,
+    model: given.Model,
+    data: given.Data,
+    output: given.Output = None,
+    keep: given.Keep = "all",
+    row_numbers: given.RowNumbers = True,
+    responsibilities: given.Responsibilities = False,
     anomaly: Annotated[
-        float, typer.Option(help="A row is flagged if fewer than this share of the model's own rows are as unlikely.")
+        float,
+        typer.Option(help="A row is an anomaly if it is less likely than all but this share of the model's rows."),
     ] = 0.01,
-    batch_rows: BatchRows = 4096,
-    format: Format = None,
-    header: Header = True,
-    skip_bad: SkipBad = False,
-    max_bad: MaxBad = 1000,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    batch_rows: given.BatchRows = 4096,
+    format: given.Format = None,
+    header: given.Header = True,
+    skip_bad: given.SkipBad = False,
+    max_bad: given.MaxBad = 1000,
+    quiet: given.Quiet = False,
+    as_json: given.Json = False,
 ) -> None:
-    """Say how likely rows are, their components, and the anomalies.
+    """Compute the log-likelihood and the component of each row, and flag anomalies.
 
     Rows of a series are scored given the rows before them, and their component is the most probable state so far. The
-    limit of anomalies is found from 10,000 rows that are drawn from the model itself: it needs no data.
+    limit of anomalies comes from 10,000 rows that are drawn from the model itself, not from the data.
     """
-    from kullback.cli._messages import print_message, print_warnings
-    from kullback.cli._row_scores import Floor, row_scorer
+    from kullback.cli._kept_columns import KeptColumns
+    from kullback.cli._messages import count, print_message, print_warnings
+    from kullback.cli._row_scores import Floor, name_responsibilities, row_scorer
     from kullback.cli._saved_model import SavedModel
     from kullback.cli._table import Table
     from kullback.sources import is_stream
@@ -36,17 +41,26 @@ def score(
     if not 0 <= anomaly < 1:
         raise ValueError(f"--anomaly is {anomaly}: it must be 0 or more, and less than 1.")
     saved = SavedModel.load(model)
+    if responsibilities:
+        saved.require(saved.capabilities.predicts, "--responsibilities", given.CLUSTERS)
+    keeper = KeptColumns(saved, data, keep, header, row_numbers)
     ahead = {"ahead": 0} if is_stream(data) else {}
-    source = saved.open(data, header, format=format, batch_rows=batch_rows, skip_bad=skip_bad, max_bad=max_bad, **ahead)
-    rows = flagged = 0
+    options = {"format": format, "batch_rows": batch_rows, "skip_bad": skip_bad, "max_bad": max_bad, **ahead}
+    source = saved.open(data, header, keep=keeper.keep, **options)
+    rows, flagged, total = 0, 0, 0.0
     with print_warnings(quiet), Table(output, as_json) as table:
-        scorer, floor = row_scorer(saved), Floor(saved, anomaly)
+        scorer, floor = row_scorer(saved, responsibilities), Floor(saved, anomaly)
         for chunk in saved.chunks(source):
-            X, found = chunk.X, scorer(chunk)
+            X = chunk.X
+            with keeper.naming(source, source.kept, chunk):
+                found = scorer(chunk)
             unlikely = found.log_likelihood < floor.of(X)
-            component = {} if found.component is None else {"component": found.component}
-            table.write({"log_likelihood": found.log_likelihood, **component, "anomaly": unlikely})
-            rows, flagged = rows + len(X), flagged + int(unlikely.sum())
+            answers = {"log_likelihood": found.log_likelihood}
+            answers |= {} if found.component is None else {"component": found.component}
+            answers |= {"anomaly": unlikely} | name_responsibilities(found.responsibilities)
+            table.write(keeper.beside(source, chunk, answers))
+            rows, flagged, total = rows + len(X), flagged + int(unlikely.sum()), total + found.log_likelihood.sum()
     if not quiet:
-        left_out = f", {source.bad_rows:,} bad rows left out" if source.bad_rows else ""
-        print_message(f"{rows:,} rows, {flagged:,} anomalies{left_out}.")
+        left_out = f", {count(source.bad_rows, 'bad row')} left out" if source.bad_rows else ""
+        average = f", {total / rows:.4f} nats per row" if rows else ""
+        print_message(f"{count(rows, 'row')}{average}, {count(flagged, 'anomaly', 'anomalies')}{left_out}.")

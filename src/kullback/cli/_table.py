@@ -3,36 +3,41 @@
 import contextlib
 import csv
 import io
-import math
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
+from kullback.cli._activity import clear_activity
 from kullback.cli._messages import json_line
+from kullback.cli._output_columns import OutputColumn, as_column
 from kullback.storage import atomic_file, check_writable, name_in_errors, printable
 
 _SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")
 
-Put = Callable[[dict[str, list[Any]]], None]
+Put = Callable[[dict[str, OutputColumn]], None]
 
 
 class Table:
     """Writes columns to a file, which is whole at the end or not there, or to standard output."""
 
     def __init__(self, path: Path | None, as_json: bool = False):
+        path = None if path is not None and str(path) == "-" else path
         self._path, self._json = path, as_json
         self._open = contextlib.ExitStack()
         self._put: Put = _Lines(sys.stdout, as_json, sys.stdout.isatty())
         if path is None:
             return
         if path.suffix.lower() not in _SUFFIXES:
-            raise ValueError(f"{path} has none of the suffixes {', '.join(_SUFFIXES)}: they say what to write.")
+            raise ValueError(
+                f"{path} has no suffix of {', '.join(_SUFFIXES)}, which decide the format (- is standard output)."
+            )
         check_writable(path)
 
     def write(self, columns: dict[str, Any]) -> None:
-        """Write rows, given by their columns."""
-        rows = {name: column if isinstance(column, list) else column.tolist() for name, column in columns.items()}
+        """Write rows, given by their columns: arrays, or columns that know how they are written."""
+        clear_activity()
+        rows = {name: as_column(column) for name, column in columns.items()}
         with contextlib.nullcontext() if self._path is None else name_in_errors(self._path):
             self._put(rows)
 
@@ -58,15 +63,19 @@ class _Lines:
         self._file, self._json, self._begun = file, as_json, False
         self._escape: Callable[[Any], Any] = _escape if terminal else lambda entry: entry
 
-    def __call__(self, columns: dict[str, list[Any]]) -> None:
-        rows = zip(*([_none(entry) for entry in column] for column in columns.values()), strict=True)
+    def __call__(self, columns: dict[str, OutputColumn]) -> None:
         if self._json:
-            self._file.writelines(json_line(dict(zip(columns, row, strict=True))) + "\n" for row in rows)
+            keys = [json_line(name) for name in columns]
+            rows = zip(*(column.json() for column in columns.values()), strict=True)
+            for row in rows:
+                entries = (f"{key}: {entry}" for key, entry in zip(keys, row, strict=True))
+                self._file.write("{" + ", ".join(entries) + "}\n")
         else:
             writer = csv.writer(self._file, lineterminator="\n")
             if not self._begun:
                 writer.writerow(map(self._escape, columns))
-            writer.writerows([self._escape(_csv(entry)) for entry in row] for row in rows)
+            fields = zip(*(column.csv() for column in columns.values()), strict=True)
+            writer.writerows([self._escape(entry) for entry in row] for row in fields)
         self._begun = True
         self._file.flush()
 
@@ -87,10 +96,14 @@ def _parquet(file: BinaryIO) -> Iterator[Put]:
 
     writers: list[Any] = []
 
-    def put(columns: dict[str, list[Any]]) -> None:
-        table = pa.table(columns)
+    def put(columns: dict[str, OutputColumn]) -> None:
+        table = pa.table({name: column.arrow() for name, column in columns.items()})
         if not writers:
             writers.append(pq.ParquetWriter(file, table.schema))
+        if table.schema != writers[0].schema:
+            raise ValueError(
+                "The columns that are kept have other types than in the rows before: --keep chooses others."
+            )
         writers[0].write_table(table)
 
     try:
@@ -103,14 +116,6 @@ def _parquet(file: BinaryIO) -> Iterator[Put]:
             with contextlib.suppress(OSError):  # the file is not kept
                 writer.close()
         raise
-
-
-def _none(entry: Any) -> Any:
-    return None if isinstance(entry, float) and math.isnan(entry) else entry
-
-
-def _csv(entry: Any) -> Any:
-    return str(entry).lower() if isinstance(entry, bool) else entry
 
 
 def _escape(entry: Any) -> Any:

@@ -17,6 +17,7 @@ from kullback.estimators.data._encoding import (
     encode_later,
     refuse_numbers,
 )
+from kullback.estimators.data._families import is_discrete
 from kullback.estimators.data._frame_output import restore_frame
 from kullback.estimators.data._preparation import TABLES, check_width
 from kullback.sources import TableColumns, read_columns
@@ -38,6 +39,11 @@ class ColumnEstimator(BaseEstimator, metaclass=abc.ABCMeta):
     def column_families(self) -> Any:
         """What the entries of columns mean: a family for all of them, or one for each."""
         return self._families
+
+    @property
+    def discrete_columns(self) -> list[bool]:
+        """Which columns of the fit hold whole numbers: counts, categories, 0 and 1."""
+        return is_discrete(self.column_families, self.n_features_in_)
 
     # --- frames -----------------------------------------------------------------------------------------
 

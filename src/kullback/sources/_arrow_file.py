@@ -6,8 +6,8 @@ from typing import Any
 
 from kullback.sources._columns import Columns
 from kullback.sources._errors import check_table, report_damage
-from kullback.sources._part import PIECE, Part, Piece, Schema, by_row
-from kullback.sources._typed import schema_of
+from kullback.sources._part import PIECE, Part, Piece, Schema
+from kullback.sources._typed import schema_of, typed_piece
 
 
 class ArrowPart(Part):
@@ -37,15 +37,14 @@ class ArrowPart(Part):
             return schema_of(reader.schema)
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
-        places, skip, row = columns.typed_places(self.name, *self.schema()), at.get("row", 0), 0
-        order = {place: number for number, place in enumerate(sorted(places))}
-        with report_damage(self.name, "Arrow file"), self._open(list(order)) as reader:
+        schema, skip, row = self.schema(), at.get("row", 0), 0
+        places = columns.typed_places(self.name, *schema)
+        along = columns.kept_places(self.name, schema.names, len(schema.kinds))
+        with report_damage(self.name, "Arrow file"), self._open(sorted({*places, *along})) as reader:
             for batch in self._batches(reader):
-                chosen = batch.select([order[place] for place in places])
-                check_table(chosen, self.name, columns.labels)
+                check_table(batch, self.name, batch.schema.names)
                 for start in range(0, len(batch) if row + len(batch) > skip else 0, PIECE):
-                    piece = chosen.slice(start, PIECE)
-                    yield Piece(piece, {"row": row + start}, {}, by_row(self.name, row + start))
+                    yield typed_piece(batch.slice(start, PIECE), places, along, columns, row + start, self.name)
                 row += len(batch)
         if row < skip:  # a stream does not say before how long it is
             raise ValueError(f"{self.name} ends before row {skip:,}, where reading should go on.")

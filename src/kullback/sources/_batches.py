@@ -7,6 +7,7 @@ import numpy as np
 
 from kullback.sources._columns import Columns
 from kullback.sources._errors import BadRowCounter, report_damage
+from kullback.sources._kept import Kept
 from kullback.sources._part import Part, rows_at_once
 
 
@@ -31,6 +32,7 @@ class Batch(NamedTuple):
 
     values: np.ndarray
     mark: Any
+    kept: Kept | None = None
 
 
 #: A part, its number, and where in it to begin.
@@ -41,7 +43,7 @@ def batches(
     parts: Iterable[PartStart], columns: Columns, size: int, counter: BadRowCounter, rows: int
 ) -> Iterator[Batch | None]:
     """Yield batches of `size` rows, and a last one that may be shorter; None when nothing came yet."""
-    full, filled, mark = _room(size, len(columns)), 0, None
+    full, filled, mark, along = _room(size, len(columns)), 0, None, columns.gather_kept()
     for number, part, start in parts:
         for piece in part.pieces(columns, start):
             if piece is None:
@@ -57,16 +59,18 @@ def batches(
                     good = columns.fill(here, _rows(piece.table, place, taken), bad)
                 for row in sorted(bad):
                     counter.add(piece.where(place + row), bad[row])
+                if along is not None:
+                    along.add(piece, part.name, place, taken, list(bad))
                 if bad:
                     here[: len(good)] = good
                 place, filled, rows = place + taken, filled + len(good), rows + len(good)
                 mark = Mark(number, part.name, piece.at, place, rows, counter.count, columns.codes.sizes())
                 if filled == size:
-                    yield Batch(full, mark)
+                    yield Batch(full, mark, None if along is None else along.take())
                     full, filled = _room(size, len(columns)), 0
     columns.codes.refuse_names()
     if mark is not None:
-        yield Batch(full[:filled], mark)
+        yield Batch(full[:filled], mark, None if along is None else along.take())
 
 
 def _room(size: int, width: int) -> np.ndarray:

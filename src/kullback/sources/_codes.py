@@ -46,7 +46,7 @@ class Codes:
                 )
             if not self.closed and entries >= LEAST and known > SHARE * entries:
                 raise ValueError(
-                    f"Column {label!r} holds {known:,} different words in {entries:,} rows: these are names or texts, "
+                    f"Column {label!r} holds {known:,} different texts in {entries:,} rows: these are names or notes, "
                     f"and not categories; leave it out (columns)."
                 )
 
@@ -74,7 +74,7 @@ class Codes:
                 known.append(each)
                 if len(known) > MOST:
                     raise ValueError(
-                        f"Column {label!r} holds more than {MOST:,} different words: these are not categories; leave "
+                        f"Column {label!r} holds more than {MOST:,} different texts: these are not categories; leave "
                         f"it out (columns)."
                     )
             codes[at] = places[each]

@@ -1,15 +1,19 @@
-"""Which columns are kept, and how their entries become numbers."""
+"""Which columns are read, and how their entries become numbers."""
 
 import collections
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from kullback.sources._codes import Codes, hash_words
+from kullback.sources._kept import KeptGatherer, KeptSelection
 
 _KINDS = ("number", "truth", "words")
+
+#: Columns that go along with the rows: names or places, "all", or None for none, and for no numbers of rows either.
+Keep = Sequence[str | int] | Literal["all"] | None
 
 
 class Columns:
@@ -27,6 +31,9 @@ class Columns:
         codes: dict[str, list[str]] | None,
         origin: str,
         sequence: str | int | None = None,
+        weight: str | int | None = None,
+        keep: Keep = None,
+        several: bool = False,
     ):
         self.width = len(kinds)
         if names is not None and len(set(names)) < len(names):
@@ -46,6 +53,11 @@ class Columns:
             self._sequence = self.taken.index(place)
             if self.kinds[self._sequence].startswith("times"):  # a day, a shift: they are told apart like words
                 self.kinds[self._sequence] = "words"
+        self._weight = self._place_of_weight(weight, names, len(kinds), origin)
+        self._kept = None
+        if keep is not None:
+            along = list(range(len(kinds))) if keep == "all" else sorted(set(_places(keep, names, len(kinds), origin)))
+            self._kept = KeptSelection(along, names, kinds, several)
         apart = None if self._sequence is None else self.labels[self._sequence]
         if codes is not None:
             stranger = next(iter(codes.keys() - set(self.labels)), None)
@@ -64,6 +76,48 @@ class Columns:
     def __len__(self) -> int:
         return len(self.taken)
 
+    def _place_of_weight(
+        self, weight: str | int | None, names: list[str] | None, width: int, origin: str
+    ) -> int | None:
+        """Return where the weights of rows are among the chosen columns; None without weights."""
+        if weight is None:
+            return None
+        (place,) = _places([weight], names, width, origin)
+        if place not in self.taken:
+            raise ValueError(f"weight is {weight!r}, which is none of the columns {list(self.labels)}.")
+        found = self.taken.index(place)
+        if self.kinds[found] != "number":
+            raise ValueError(
+                f"{origin}: column {self.labels[found]!r} holds {self.kinds[found]}, and weights are numbers."
+            )
+        return found
+
+    # --- columns that go along --------------------------------------------------------------------------
+
+    @property
+    def keeps(self) -> bool:
+        """Whether columns go along with the rows, or at least the numbers of rows."""
+        return self._kept is not None
+
+    @property
+    def kept_names(self) -> list[str]:
+        """The names of the columns that go along, in their order in the data."""
+        return [] if self._kept is None else self._kept.names
+
+    def kept_places(self, name: str, names: list[str] | None, width: int) -> list[int]:
+        """Return where the columns that go along are in a part."""
+        return [] if self._kept is None else _places(self._kept.wanted, names, width, name)
+
+    def kept(self, arrays: list[Any], form: str) -> tuple[Any, str] | None:
+        """Return the columns of a piece that go along, and how they are written; None where none are asked for."""
+        return None if self._kept is None else (self._kept.record_batch(arrays), form)
+
+    def gather_kept(self) -> KeptGatherer | None:
+        """Return what gathers the columns that go along with the rows of a batch; None where none are asked for."""
+        return None if self._kept is None else KeptGatherer(self._kept)
+
+    # --- entries ----------------------------------------------------------------------------------------
+
     def by_label(self) -> dict[str, str]:
         """Return what each column holds; of the one that tells sequences apart only that it does."""
         kinds = dict(zip(self.labels, self.kinds, strict=True))
@@ -73,8 +127,8 @@ class Columns:
         for label, kind in zip(self.labels, self.kinds, strict=True):
             if kind not in _KINDS:
                 raise ValueError(
-                    f"{origin}: column {label!r} holds {kind}, and a model learns from numbers and words: turn it into "
-                    f"numbers, or leave it out (columns)."
+                    f"{origin}: column {label!r} holds {kind}, and a model learns from numbers and categories: turn "
+                    f"it into numbers, or leave it out (columns)."
                 )
 
     def recall(self, words: dict[str, list[str]], entries: dict[str, int]) -> None:
@@ -123,9 +177,14 @@ class Columns:
                 out[:, self._sequence] = hash_words(words.pop(self._sequence))
             for row in np.flatnonzero(np.isnan(out[:, self._sequence])).tolist():
                 bad.setdefault(row, f"column {self.labels[self._sequence]!r} is missing, and tells sequences apart")
+        if self._weight is not None:
+            weights = out[:, self._weight]
+            for row in np.flatnonzero(~(weights >= 0)).tolist():
+                what = "missing" if np.isnan(weights[row]) else f"{weights[row]:g}"
+                bad.setdefault(row, f"column {self.labels[self._weight]!r} is {what}, and a weight is 0 or more")
         for place, entries in words.items():
             for row, each in self.codes.strange(self.labels[place], entries).items():
-                what = f"column {self.labels[place]!r} is {each!r}, a word that was not there when codes were made"
+                what = f"column {self.labels[place]!r} is {each!r}, which is none of the known categories"
                 bad.setdefault(row, what)
         with np.errstate(over="ignore", invalid="ignore"):
             plain = np.isfinite(np.sum(out))  # nothing is missing or infinite: nearly always

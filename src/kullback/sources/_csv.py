@@ -4,15 +4,14 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Iterator
-from typing import Any
 
 from kullback.sources._columns import Columns
 from kullback.sources._entries import MISSING, is_unicode, kind_of
 from kullback.sources._part import Schema
-from kullback.sources._row_by_row import parse_rows
+from kullback.sources._row_by_row import keep_rows, parse_rows
 from kullback.sources._rows import Row, rows_of
 from kullback.sources._sniff import check_separator
-from kullback.sources._text import Block, Reader, TextFile, TextPart, TextStream
+from kullback.sources._text import Block, Read, Reader, TextFile, TextPart, TextStream
 
 
 class CsvPart(TextPart):
@@ -75,16 +74,33 @@ class CsvPart(TextPart):
             strings_can_be_null=True,
         )
         labels = [str(place) for place in range(width)]
+        along = columns.kept_places(self.name, names, width)
+        as_written = csv.ConvertOptions(
+            column_types={str(place): pa.string() for place in along},
+            include_columns=[str(place) for place in along],
+            strings_can_be_null=False,
+        )
 
-        def read(block: Block) -> tuple[Any, dict[int, str]]:
+        def read(block: Block) -> Read:
             options = csv.ReadOptions(use_threads=False, column_names=labels, block_size=len(block.data) + 1)
             with contextlib.suppress(pa.ArrowInvalid):
                 if block.sound:
                     table = csv.read_csv(pa.BufferReader(block.data), options, parse, convert)
                     if table.num_rows:  # nothing but empty lines are no batch
-                        return table.combine_chunks().to_batches()[0], {}
-            rows = [_select(each.fields, taken, width) for each in self._rows(block)]
-            return parse_rows(rows, columns.labels, columns.kinds)
+                        kept = None
+                        if columns.keeps:
+                            texts = (
+                                csv.read_csv(pa.BufferReader(block.data), options, parse, as_written) if along else None
+                            )
+                            arrays = [] if texts is None else [each.combine_chunks() for each in texts.columns]
+                            kept = columns.kept(arrays, "text")
+                        return Read(table.combine_chunks().to_batches()[0], {}, kept)
+            fields = [each.fields for each in self._rows(block)]
+            table, bad = parse_rows([_select(row, taken, width) for row in fields], columns.labels, columns.kinds)
+            if not columns.keeps:
+                return Read(table, bad)
+            arrays = keep_rows([_select(row, along, width) for row in fields], columns.kept_names, bad)
+            return Read(table, bad, columns.kept(arrays, "text"))
 
         return Reader(start.byte, start.line, read)
 

@@ -13,7 +13,7 @@ from kullback.sources._columns import Columns
 from kullback.sources._entries import SHOWN, is_unicode, kind_of
 from kullback.sources._part import Schema
 from kullback.sources._row_by_row import parse_rows
-from kullback.sources._text import Block, Reader, TextPart
+from kullback.sources._text import Block, Read, Reader, TextPart
 from kullback.storage import quote
 
 #: Where an object ends in one line and another begins in the next.
@@ -50,17 +50,48 @@ class JsonLinesPart(TextPart):
         if columns.names is None:
             raise ValueError(f"{self.name} has names of columns, and what came before it has none.")
 
-        def read(block: Block) -> tuple[Any, dict[int, str]]:
+        def read(block: Block) -> Read:
+            kept = columns.kept(_as_written(block, columns.kept_names), "json") if columns.keeps else None
             table = _parse_fast(block.data, columns)
             if table is not None:
-                return table, {}
+                return Read(table, {}, kept)
             rows = [
                 [row.get(name) for name in columns.labels] if isinstance(row, dict) else row
                 for _, row in _objects(block)
             ]
-            return parse_rows(rows, columns.labels, columns.kinds)
+            return Read(*parse_rows(rows, columns.labels, columns.kinds), kept)
 
         return Reader(0, 1, read)
+
+
+class _Literal(str):
+    """A number as it is written."""
+
+
+def _as_written(block: Block, names: list[str]) -> list[Any]:
+    """Return some columns of a block as JSON, with numbers as they are written; bad lines have nothing there."""
+    import pyarrow as pa
+
+    rows: list[dict[str, Any]] = []
+    for _, line in _lines(block):
+        row: Any = None
+        with contextlib.suppress(ValueError, RecursionError):
+            row = json.loads(line.decode(), parse_float=_Literal, parse_int=_Literal, parse_constant=_Literal)
+        rows.append(row if isinstance(row, dict) else {})
+    return [pa.array([_json_text(row.get(name)) for row in rows], pa.string()) for name in names]
+
+
+def _json_text(value: Any) -> str:
+    """Return a value as JSON."""
+    if isinstance(value, _Literal):
+        return str(value)
+    if isinstance(value, dict):
+        entries = [f"{_json_text(name)}: {_json_text(each)}" for name, each in value.items()]
+        return "{" + ", ".join(entries) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_json_text, value)) + "]"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if is_unicode(text) else json.dumps(value)
 
 
 def _parse_fast(data: bytes, columns: Columns) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kullback.sources._columns import Columns
+from kullback.sources._columns import Columns, Keep
 from kullback.sources._dask import dask_parts
 from kullback.sources._files import is_stream, list_files
 from kullback.sources._formats import data_file, file_part, stream_format, stream_part
@@ -30,6 +30,8 @@ def open_source(
     codes: dict[str, list[str]] | None = None,
     header: bool = True,
     sequence: str | int | None = None,
+    weight: str | int | None = None,
+    keep: Keep = None,
     ahead: int = 2,
 ) -> Source:
     """Open data as batches of `batch_rows` rows of 64-bit numbers, whatever it is kept in.
@@ -51,7 +53,7 @@ def open_source(
     format : {"csv", "tsv", "jsonl", "parquet", "arrow", "npy", "npz"} or None
         None goes by the suffixes of files, and of named pipes. Streams are "csv", "tsv" or "jsonl".
     columns : list of names or places, or None
-        What to keep, in this order; None keeps all.
+        What to read, in this order; None reads all.
     batch_rows : int
         Rows of each batch. Only the last one of all may have fewer.
     shuffle : int
@@ -70,6 +72,12 @@ def open_source(
     sequence : name or place of a column, or None
         One that says which sequence a row belongs to. Its words become numbers that only tell them apart; they are not
         in `codes`, so there may be any number of them. A row without one is bad.
+    weight : name or place of a column, or None
+        One that says how often a row counts. A row whose weight is missing or negative is bad.
+    keep : list of names or places, "all", or None
+        Columns that go along with the rows that are read, untouched, whatever they hold: `kept` of the source has
+        those of the last batch, with the numbers of the rows. An empty list is for these numbers alone. Not with
+        `shuffle`. None costs nothing.
     ahead : int
         Batches that a thread reads before they are asked for. 0 reads without a thread.
 
@@ -97,7 +105,9 @@ def open_source(
     schema, origin = supply.first.schema(), supply.first.name
     if not schema.kinds:
         raise ValueError(f"{origin} is empty: there is not one column in it.")
-    chosen = Columns(columns, schema.names, schema.kinds, codes, origin, sequence)
+    if keep is not None and shuffle:
+        raise ValueError("keep does not go with shuffle: rows that are drawn at random have nothing that goes along.")
+    chosen = Columns(columns, schema.names, schema.kinds, codes, origin, sequence, weight, keep, several=supply.several)
     order = (int(shuffle), int(seed)) if shuffle else None
     return Source(supply, chosen, int(batch_rows), order, (skip_bad, max_bad), 0 if in_memory else int(ahead))
 

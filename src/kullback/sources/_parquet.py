@@ -7,8 +7,8 @@ from typing import Any
 
 from kullback.sources._columns import Columns
 from kullback.sources._errors import check_table, report_damage
-from kullback.sources._part import PIECE, Part, Piece, Schema, by_row
-from kullback.sources._typed import schema_of
+from kullback.sources._part import PIECE, Part, Piece, Schema
+from kullback.sources._typed import schema_of, typed_piece
 
 
 class ParquetPart(Part):
@@ -39,13 +39,15 @@ class ParquetPart(Part):
         return parquet.ParquetFile(self._path, pre_buffer=False, buffer_size=1 << 18)
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
-        names = self.schema().names or []
-        chosen = [names[place] for place in columns.typed_places(self.name, *self.schema())]
+        schema = self.schema()
+        places, names = columns.typed_places(self.name, *schema), schema.names or []
+        along = columns.kept_places(self.name, names, len(names))
+        chosen = [names[place] for place in sorted({*places, *along})]
         with report_damage(self.name, "Parquet file"), self._open() as file:
             row, skip, groups = 0, at.get("row", 0), list(range(file.num_row_groups))
             while groups and row + file.metadata.row_group(groups[0]).num_rows <= skip:
                 row += file.metadata.row_group(groups.pop(0)).num_rows
             for batch in file.iter_batches(PIECE, groups, chosen, use_threads=False):
                 check_table(batch, self.name, batch.schema.names)
-                yield Piece(batch.select(chosen), {"row": row}, {}, by_row(self.name, row))
+                yield typed_piece(batch.select(chosen), places, along, columns, row, self.name)
                 row += len(batch)

@@ -26,13 +26,15 @@ class Piece(NamedTuple):
     """Some rows of a part, with the columns that were chosen.
 
     `at` says where it begins: `row` is the number of rows before it, the rest is what helps to find it again. `bad` has
-    the rows that are known to be bad, and what is wrong with them; `where` names the place of a row.
+    the rows that are known to be bad, and what is wrong with them; `where` names the place of a row. `kept` has the
+    columns that go along, and their form, where some are asked for.
     """
 
     table: Any  # np.ndarray of two axes, or a pyarrow.RecordBatch
     at: dict[str, Any]
     bad: dict[int, str]
     where: Callable[[int], str]
+    kept: tuple[Any, str] | None = None  # a pyarrow.RecordBatch, and how its entries are written
 
     def __len__(self) -> int:
         return len(self.table)
@@ -72,13 +74,24 @@ class NumberPart(Part):
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
         places, row = columns.typed_places(self.name, *self.schema()), at.get("row", 0)
-        for table in self._tables(row, rows_at_once(self._width, PIECE), places):
-            yield Piece(table, {"row": row}, {}, by_row(self.name, row))
+        along = columns.kept_places(self.name, None, self._width)
+        for both in self._tables(row, rows_at_once(self._width, PIECE), places + along):
+            table, rest = (both[:, : len(places)], both[:, len(places) :]) if along else (both, None)
+            kept = columns.kept([] if rest is None else [as_arrow(column) for column in rest.T], "typed")
+            yield Piece(table, {"row": row}, {}, by_row(self.name, row), kept)
             row += len(table)
 
     @abc.abstractmethod
     def _tables(self, first: int, most: int, places: list[int]) -> Iterator[np.ndarray]:
         """Yield the columns at some places, from a row on, so many rows at once."""
+
+
+def as_arrow(column: np.ndarray) -> Any:
+    """Return numbers as an Arrow array of the same type, or of the nearest that Arrow has."""
+    import pyarrow as pa
+
+    kind = column.dtype.newbyteorder("=")
+    return pa.array(np.ascontiguousarray(column, np.float64 if kind.kind == "f" and kind.itemsize > 8 else kind))
 
 
 def select(table: np.ndarray, places: list[int]) -> np.ndarray:

@@ -78,7 +78,7 @@ def shuffle_batches(
     """
     state = _Shuffle(reservoir, done, after)
     for batch in flow:
-        yield None if batch is None else state.take(*batch)
+        yield None if batch is None else state.take(batch.values, batch.mark)
     yield from state.drain()
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from kullback.sources._batches import Batch, Mark, batches
 from kullback.sources._columns import Columns
 from kullback.sources._errors import BadRowCounter
+from kullback.sources._kept import Kept
 from kullback.sources._position import check_fingerprint, check_position
 from kullback.sources._prefetch import Prefetch
 from kullback.sources._shuffle import Reservoir, ShuffleMark, shuffle_batches
@@ -39,14 +40,15 @@ class Source:
         self._shuffle, self._bad, self._depth = shuffle, bad, ahead
         self._began: dict[str, Any] = {"done": 0, "bad": 0, "codes": columns.codes.words, "entries": {}}
         self._mark: Mark | ShuffleMark | None = None
+        self._kept: Kept | None = None
         self._ahead: Prefetch[Batch] | None = None
 
     def __iter__(self) -> Iterator[np.ndarray]:
         """Hand out the batches that are left."""
         if self._ahead is None:
             self._ahead = Prefetch(self._flow(self._began), self._depth)
-        for values, mark in self._ahead:
-            self._mark = mark
+        for values, mark, kept in self._ahead:
+            self._mark, self._kept = mark, kept
             if len(values):
                 yield values
 
@@ -132,6 +134,11 @@ class Source:
         if "data" in position:
             self._supply.check(position["data"], whole=False)
         self._began, self._mark, self._ahead = copy.deepcopy(position), None, Prefetch(flow, self._depth)
+
+    @property
+    def kept(self) -> Kept | None:
+        """The columns that go along with the batch that was handed out last; None where `keep` was None."""
+        return self._kept
 
     @property
     def codes(self) -> dict[str, list[str]]:

@@ -22,6 +22,7 @@ class Supply(abc.ABC):
     again: bool  # whether what is before a position can be read again
     places: ClassVar[list[set[str]]]  # the names by which a position says where it is
     has_files = False  # whether it can be seen later that the data is the same
+    several = False  # whether there may be more than one part
 
     @abc.abstractmethod
     def position(self, mark: Mark) -> dict[str, Any]:
@@ -62,7 +63,7 @@ class FileSet(Supply):
         self.parts, self.first, self.again = parts, parts[0], True
         self._files, self._seen = files or [], dict[int, str]()
         self._tail: tuple[int, str | None] = (-1, None)
-        self.has_files = bool(files)
+        self.has_files, self.several = bool(files), len(parts) > 1
 
     def position(self, mark: Mark) -> dict[str, Any]:
         """Return the number of the part and the row in it, with what helps to find it."""
@@ -151,7 +152,7 @@ class TableIterable(_CountedSupply):
     """An iterable of tables. Rows before a position are gone through again."""
 
     def __init__(self, tables: Iterable[Any]):
-        self._tables, self.again = tables, True
+        self._tables, self.again, self.several = tables, True, True
         self._coming: Iterator[Any] | None = iter(tables)
         self._once = self._coming is tables
         head = next(self._coming, None)

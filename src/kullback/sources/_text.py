@@ -39,7 +39,15 @@ class Reader(NamedTuple):
 
     byte: int
     line: int
-    read: Callable[[Block], tuple[Any, dict[int, str]]]
+    read: Callable[[Block], "Read"]
+
+
+class Read(NamedTuple):
+    """What a block holds: a table, what is wrong with some of its rows, and the columns that go along."""
+
+    table: Any
+    bad: dict[int, str]
+    kept: tuple[Any, str] | None = None
 
 
 class TextFile:
@@ -131,9 +139,10 @@ class TextPart(Part):
             if block is None:
                 yield None
                 continue
-            table, bad = reader.read(block)
+            table, bad, kept = reader.read(block)
             place = {"row": row, "byte": block.byte, "line": block.line, "end": block.byte + len(block.data)}
-            yield Piece(table, place, bad, _by_line(self.name, functools.partial(self._line_numbers, block)))
+            where = _by_line(self.name, functools.partial(self._line_numbers, block))
+            yield Piece(table, place, bad, where, kept)
             row += len(table)
 
     @abc.abstractmethod

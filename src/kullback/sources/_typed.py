@@ -33,6 +33,13 @@ def schema_of(schema: Any) -> Schema:
     return Schema(list(schema.names), [kind_of_type(kind) for kind in schema.types])
 
 
+def typed_piece(batch: Any, places: list[int], along: list[int], columns: Columns, row: int, name: str) -> Piece:
+    """Return a piece of a record batch that has the columns at some places of a part, in the part's order."""
+    order = {place: number for number, place in enumerate(sorted({*places, *along}))}
+    kept = columns.kept([batch.column(order[place]) for place in along], "typed")
+    return Piece(batch.select([order[place] for place in places]), {"row": row}, {}, by_row(name, row), kept)
+
+
 class TablePart(Part):
     """A table in memory: pyarrow, pandas, polars, or what else can hand itself over to Arrow."""
 
@@ -47,10 +54,11 @@ class TablePart(Part):
         return schema_of(self._table.schema)
 
     def pieces(self, columns: Columns, at: dict[str, Any]) -> Iterator[Piece | None]:
-        row = at.get("row", 0)
-        chosen = self._table.select(columns.typed_places(self.name, *self.schema())).slice(row)
-        for batch in chosen.to_batches(max_chunksize=PIECE):
-            yield Piece(batch, {"row": row}, {}, by_row(self.name, row))
+        row, schema = at.get("row", 0), self.schema()
+        places = columns.typed_places(self.name, *schema)
+        along = columns.kept_places(self.name, schema.names, len(schema.kinds))
+        for batch in self._table.select(sorted({*places, *along})).slice(row).to_batches(max_chunksize=PIECE):
+            yield typed_piece(batch, places, along, columns, row, self.name)
             row += len(batch)
 
 

@@ -72,8 +72,17 @@ def is_euclidean(family: Any) -> bool:
 
 def takes_codes(family: Any, n: int) -> list[bool]:
     """Say of each of n columns whether its entries are numbers of categories."""
+    return [one.support.codes for one in _by_column(family, n)]
+
+
+def is_discrete(family: Any, n: int) -> list[bool]:
+    """Say of each of n columns whether its entries are whole numbers: counts, categories, 0 and 1."""
+    return [one.support.discrete for one in _by_column(family, n)]
+
+
+def _by_column(family: Any, n: int) -> list[type[Component]]:
     classes = _classes(family)
-    return [one.support.codes for one in (classes if _is_list(family) else classes * n)]
+    return classes if _is_list(family) else classes * n
 
 
 # --- what is asked for, and what is chosen ----------------------------------------------------------------

@@ -1,0 +1,30 @@
+"""What a fit prints when it has ended."""
+
+from pathlib import Path
+from typing import Any
+
+from kullback.cli._fit_method import Method
+from kullback.cli._messages import count, print_answer, write_json
+from kullback.cli._online_fit import Outcome
+
+
+def print_result(
+    estimator: Any, outcome: Outcome, method: Method, passes: int, save: Path, seconds: float, as_json: bool
+) -> None:
+    """Print what was fitted to how many rows, how, and where the model is."""
+    rows, kind = outcome.progress.rows, type(estimator).__name__
+    if as_json:
+        facts = {"kind": kind, "saved": str(save), "done": outcome.progress.done, "method": str(method), "rows": rows}
+        facts |= {"bad_rows": outcome.bad_rows, "log_likelihood": float(estimator.lower_bound_)}
+        write_json({**facts, "seconds": round(seconds, 3)})
+        return
+    left_out = f", {count(outcome.bad_rows, 'bad row')} left out" if outcome.bad_rows else ""
+    how = _how(estimator, method, passes)
+    print_answer(f"{kind} of {count(rows, 'row')}{left_out}, {how}, {seconds:.1f} s: {save}")
+
+
+def _how(estimator: Any, method: Method, passes: int) -> str:
+    if method is Method.em:
+        steps = count(estimator.n_iter_, "iteration")
+        return f"batch EM, converged after {steps}" if estimator.converged_ else f"batch EM, {steps}, not converged"
+    return f"online EM, {count(passes, 'pass', 'passes')}"

@@ -1,0 +1,131 @@
+"""What the help of `kullback fit` says of each kind of model and of each of its options.
+
+Docstrings are for Python: they speak of calls, attributes_ and None. Here is what the same parameter means on a command
+line, one sentence or two for each. Names, types and defaults are not repeated: they are those of the constructor.
+"""
+
+#: One line for each kind.
+SUMMARIES = {
+    "BernoulliMixture": "A mixture model of columns of 0 and 1.",
+    "CategoricalHMM": "A hidden Markov model of one column of symbols.",
+    "CategoricalMixture": "A mixture model of columns of categories.",
+    "CompoundDirichlet": "Rows of counts with varying proportions.",
+    "FactorAnalysis": "Factor analysis of columns of numbers.",
+    "GaussianHMM": "A hidden Markov model of columns of numbers.",
+    "GaussianMixture": "A Gaussian mixture model of columns of numbers.",
+    "HMM": "A hidden Markov model of columns of any kind.",
+    "LinearDynamicalSystem": "A Kalman filter whose parameters are learned.",
+    "Mixture": "A mixture model of columns of any kind.",
+    "MultinomialHMM": "A hidden Markov model of rows of counts.",
+    "PoissonHMM": "A hidden Markov model of columns of counts.",
+    "PoissonMixture": "A mixture model of columns of counts.",
+    "ProbabilisticPCA": "Principal components as a probability model.",
+}
+
+#: What a kind is called elsewhere.
+ALIASES = {
+    "gmm": "gaussian-mixture",
+    "gaussian": "gaussian-mixture",
+    "kmeans": "mixture",
+    "k-means": "mixture",
+    "cluster": "mixture",
+    "clustering": "mixture",
+    "lca": "categorical-mixture",
+    "latent-class": "categorical-mixture",
+    "markov": "hmm",
+    "lds": "linear-dynamical-system",
+    "kalman": "linear-dynamical-system",
+    "kalman-filter": "linear-dynamical-system",
+    "ssm": "linear-dynamical-system",
+    "state-space": "linear-dynamical-system",
+    "pca": "probabilistic-pca",
+    "ppca": "probabilistic-pca",
+    "fa": "factor-analysis",
+    "dirichlet-multinomial": "compound-dirichlet",
+}
+
+_STATES = "s for the start, t for transitions, "
+_LETTERS = {
+    "CategoricalHMM": _STATES + "e for the probabilities of symbols",
+    "GaussianHMM": _STATES + "m for means, c for covariances",
+    "HMM": _STATES + "e for emissions",
+    "MultinomialHMM": _STATES + "e for the probabilities of categories",
+    "PoissonHMM": _STATES + "l for rates",
+}
+_COVARIANCES = (
+    "full: any covariance. tied: one for all {0}. diag: no correlations. spherical: one variance for each {1}."
+)
+_FACTORS = "The number of factors, fewer than there are columns. none: one less than the rank of the covariance."
+_FAMILIES = (
+    "The family of all columns together, or of each column, with commas: gaussian, diagonal_gaussian, "
+    "spherical_gaussian, bernoulli, categorical, poisson, exponential, gamma, beta, von_mises, dirichlet, multinomial, "
+    "compound_dirichlet or ising. auto: text is categorical, true and false are bernoulli, numbers are gaussian."
+)
+_CATEGORIES = (
+    "The number of categories of all columns, or of each column, with commas. none: counted in the data; a stream that "
+    "brings new categories later needs a number."
+)
+_CLUSTERS = "How components are placed at the start: by clusters of rows, or at random."
+
+#: What an option means in all kinds.
+OPTIONS = {
+    "algorithm": "viterbi: the most probable path of states. map: the most probable state of each row.",
+    "binarize": "Numbers above this are 1, all others 0. none: every entry must be 0 or 1 already.",
+    "covariance_type": _COVARIANCES.format("components", "component"),
+    "covars_prior": "The scale of the inverse gamma or inverse Wishart prior of the covariances.",
+    "covars_weight": "The degrees of freedom of the prior of the covariances.",
+    "emissionprob_prior": "The Dirichlet prior of the probabilities of symbols. 1: none, and what was never seen has "
+    "probability 0.",
+    "equal_weights": "Give all components the same weight.",
+    "family": _FAMILIES,
+    "init_params": _CLUSTERS,
+    "lag": "The number of rows of a series that wait, in online EM, for the rows that come after them.",
+    "lambdas_prior": "The shape of the gamma prior of the rates.",
+    "lambdas_weight": "The inverse scale of the gamma prior of the rates.",
+    "max_iter": "The largest number of iterations of batch EM.",
+    "means_init": "The means of the components at the start: a .npy file with a row for each component.",
+    "means_prior": "The mean of the normal prior of the means.",
+    "means_weight": "The precision of the normal prior of the means. 0: no prior.",
+    "min_covar": "A variance that is added to those of the start.",
+    "n_categories": _CATEGORIES,
+    "n_components": "The number of components.",
+    "n_features": "The number of different symbols. none: counted in the data; a stream that brings new symbols later "
+    "needs a number.",
+    "n_init": "The number of starts of batch EM; the best result is kept.",
+    "n_iter": "The largest number of iterations of batch EM.",
+    "n_latents": "The number of hidden states.",
+    "n_trials": "The total of every row; rows with another total are refused. none: any total.",
+    "offset": "Give the columns means of their own.",
+    "params": "What is learned, by letters.",
+    "precisions_init": "The precisions (inverse covariances) at the start: a .npy file, in the shape that belongs to "
+    "--covariance-type.",
+    "random_state": "The seed of random numbers: the same seed gives the same model. none: another one in each run.",
+    "rate": "The weight of a new batch in online EM, above 0 and at most 1. none: it decays from batch to batch, for "
+    "data that does not change. A constant such as 0.05 follows changes.",
+    "reg_covar": "A variance that is added to those of the data: it keeps the variances of Gaussian columns above 0.",
+    "smoothing": "Pseudocounts: how often every component has seen each value before the data, so that nothing has "
+    "probability 0.",
+    "startprob_prior": "The Dirichlet prior of the probabilities of the first state. 1: none.",
+    "temperature": "1: a row is shared among the components. 0: a row belongs to one component, as in k-means.",
+    "tied": "Use one covariance for all components (Gaussian families).",
+    "tol": "Batch EM has converged when an iteration raises the average log-likelihood by less, in nats per row.",
+    "transmat_prior": "The Dirichlet prior of each row of the transition matrix. 1: none.",
+    "trials": "The total of the rows that `kullback sample` draws.",
+    "weights_init": "The weights of the components at the start, with commas; their sum is 1.",
+}
+
+#: What it means in some.
+_HMM_TOL = "Batch EM has converged when an iteration raises the log-likelihood of all rows together by less, in nats."
+SPECIAL = {
+    "n_components": {"FactorAnalysis": _FACTORS, "ProbabilisticPCA": _FACTORS}
+    | dict.fromkeys(_LETTERS, "The number of hidden states."),
+    "covariance_type": {"GaussianHMM": _COVARIANCES.format("states", "state")},
+    "tol": dict.fromkeys(_LETTERS, _HMM_TOL),
+    "params": {kind: f"What is learned, by letters: {letters}." for kind, letters in _LETTERS.items()},
+    "init_params": {kind: f"What the start sets, by letters: {letters}." for kind, letters in _LETTERS.items()},
+}
+
+
+def option_text(kind: str, name: str) -> str:
+    """Return what the help says of an option of a kind."""
+    return SPECIAL.get(name, {}).get(kind, OPTIONS[name])
