@@ -17,6 +17,7 @@ from benchmarks import (
     reading,
     scaling,
     search_cost,
+    selection,
 )
 from benchmarks._timing import HEAD
 
@@ -27,6 +28,7 @@ COMPARISONS = {
         gaussian_family,
         gaussian_mixture,
         cold_start,
+        selection,
         online,
         reading,
         combination,
