@@ -18,6 +18,7 @@ from benchmarks import (
     reading,
     scaling,
     search_cost,
+    selection,
 )
 from benchmarks._timing import HEAD
 
@@ -28,6 +29,7 @@ COMPARISONS = {
         gaussian_family,
         gaussian_mixture,
         cold_start,
+        selection,
         online,
         reading,
         combination,

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from kullback.core._batch import Batch, Standardization, keep_observed
 from kullback.core._draws import Key, Shape
 from kullback.core._extent import Extent
+from kullback.core._replace import replace
 from kullback.core._text import html_of, text_of, value_text
 from kullback.runtime import keep_given_precision
 
@@ -94,6 +95,11 @@ class ClosedFormModel(Model):
         The carry is what is known of the hidden state after the last row that counts. Given to the next batch, whose
         first row does not begin a sequence, it takes the place of the past. Models without time carry None.
         """
+
+    def member_statistics(self, batch: Batch) -> Any:
+        """Return the statistics of members of a mixture, whose own log-likelihoods nobody asks for: they are 0."""
+        found = self.expected_statistics(batch)[0]
+        return replace(found, log_likelihood=jnp.zeros_like(found.mass))
 
     @abc.abstractmethod
     def own_statistics(self, like: Extent) -> Any:

@@ -1,5 +1,7 @@
 """What data and a fitted model must be: of a size that can be squared, and with variances more than rounding."""
 
+import functools
+import operator
 import os
 from typing import Any, TypeVar
 
@@ -10,7 +12,7 @@ import numpy as np
 from kullback.estimators.data._rows import CHUNK
 from kullback.families import DiagonalGaussian, Gaussian, SphericalGaussian
 from kullback.models import HiddenMarkovModel
-from kullback.numerics import outer, whitener
+from kullback.numerics import whitener
 
 COLLAPSED = (  # scikit-learn's words
     "Fitting the mixture model failed because some components have ill-defined empirical covariance (for instance "
@@ -74,26 +76,27 @@ def is_clearly_sound(model: Any) -> Any:
 
     Where it says no, `check_finite_fit` decides.
     """
-    named = [(str(getattr(path[-1], "name", "")), leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(model)]
-    sizes = [(name in _VARIANCES, jnp.abs(leaf)) for name, leaf in named if jnp.issubdtype(leaf.dtype, jnp.inexact)]
-    ordinary = [
-        jnp.all((size < _ORDINARY) & ((size > 1 / _ORDINARY) | (not positive and size == 0)))
-        for positive, size in sizes
-    ]
-    return jnp.all(jnp.stack([*ordinary, *map(_is_clearly_definite, _gaussians(model))]))
+    good: list[Any] = []
+    for path, leaf in jax.tree_util.tree_leaves_with_path(model):
+        if jnp.issubdtype(leaf.dtype, jnp.inexact):
+            size = jnp.abs(leaf)
+            if getattr(path[-1], "name", "") in (*_VARIANCES, "concentration"):
+                size = jnp.maximum(size, 1 / size)
+            good.append(jnp.all(size < _ORDINARY))
+    good.extend(_is_clearly_definite(part) for part in _gaussians(model))
+    return functools.reduce(operator.and_, good)
 
 
 def _is_clearly_definite(part: Any) -> Any:
-    """Whether variances are far more than rounding."""
+    """Whether variances are far more than rounding, also of what is left of each column given those before it."""
     variance, rounding = part.column_variances, jnp.square(_FAR * jnp.asarray(part.mean))
     if type(part) is SphericalGaussian:
         rounding = jnp.mean(rounding, axis=-1, keepdims=True)
     definite = jnp.all(variance > rounding)
     if type(part) is not Gaussian:
         return definite
-    factor = whitener(part.covariance / outer(jnp.sqrt(variance)))
-    pivots = 1 / jnp.square(jnp.diagonal(factor, axis1=-2, axis2=-1))
-    return definite & jnp.all(pivots > _FAR)
+    factor = jnp.diagonal(whitener(part.covariance), axis1=-2, axis2=-1)
+    return definite & jnp.all(variance * jnp.square(factor) < 1 / _FAR)
 
 
 def check_magnitude(model: Any) -> None:

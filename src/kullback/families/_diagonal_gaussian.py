@@ -19,6 +19,7 @@ from kullback.core import (
     as_shape,
     average,
     expand,
+    replace,
     row_weight,
     weighted_total,
 )
@@ -156,6 +157,10 @@ class DiagonalGaussian(GaussianFamily):
         square = jnp.square(precision)
         return _coordinate_blocks(precision + 2 * jnp.square(mean) * square, -mean * square, 0.5 * square)
 
+    def natural_form(self) -> tuple[Float[Array, "*batch d"], Float[Array, "*batch"]]:
+        """Return the natural coordinates and the log-partition function."""
+        return self.natural, self.log_partition
+
     def turned_statistics(self, x: Float[Array, "n rows"]) -> Float[Array, "d rows"]:
         """Return the statistics of points that are columns."""
         return jnp.concatenate([x, jnp.square(x)])
@@ -207,8 +212,11 @@ class DiagonalGaussian(GaussianFamily):
 
     def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CenteredStatistics, None]:
         """Return mean and variances of the rows; missing entries as the members expect them."""
+        total = weighted_total(row_weight(batch, self.batch_shape), self.log_likelihood(batch))
+        return replace(self.member_statistics(batch), log_likelihood=total), carry
+
+    def member_statistics(self, batch: Batch) -> CenteredStatistics:
         weight = row_weight(batch, self.batch_shape)
-        total = weighted_total(weight, self.log_likelihood(batch))
         values, w = jnp.asarray(batch.values, weight.dtype), weight.reshape(weight.shape[0], -1)
         if batch.observed is not None:
             mass, mean, spread = self._flat()._completed_moments(
@@ -222,9 +230,9 @@ class DiagonalGaussian(GaussianFamily):
         else:
             mass, mean = average(values, w)
             spread = diagonal_spreads(values, w, mean) / expand(jnp.where(mass > 0, mass, 1), 1) + batch.point_variance
-        shape = self.batch_shape
-        gathered = (mass.reshape(shape), total, mean.reshape(self.mean.shape), spread.reshape(self.mean.shape))
-        return CenteredStatistics(*gathered, squares), carry
+        mass = mass.reshape(self.batch_shape)
+        gathered = (mass, jnp.zeros_like(mass), mean.reshape(self.mean.shape), spread.reshape(self.mean.shape))
+        return CenteredStatistics(*gathered, squares)
 
     def _completed_moments(
         self, values: Array, weight: Array, seen: Array, point_variance: Array

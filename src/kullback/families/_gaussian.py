@@ -22,6 +22,7 @@ from kullback.core import (
     average,
     expand,
     keep_observed,
+    replace,
     row_weight,
     weighted_total,
 )
@@ -124,6 +125,13 @@ class Gaussian(GaussianFamily):
         x = jnp.asarray(x, dtype=jnp.asarray(self.mean).dtype)
         i, j = pairs(x.shape[-1])
         return jnp.concatenate([x, jnp.square(x), 2 * x[..., i] * x[..., j]], axis=-1)
+
+    def natural_form(self) -> tuple[Float[Array, "*batch d"], Float[Array, "*batch"]]:
+        """Return the natural coordinates and the log-partition function, with one factorization for both."""
+        w, mean = whitener(self.covariance), jnp.asarray(self.mean)
+        precision, square = gram(w), jnp.sum(jnp.square(apply(w, mean)), axis=-1)
+        constant = mean.shape[-1] * math.log(2 * math.pi)
+        return pack(apply(precision, mean), -0.5 * precision), 0.5 * (square + log_determinant(w) + constant)
 
     def turned_statistics(self, x: Float[Array, "n rows"]) -> Float[Array, "d rows"]:
         """Return the statistics of points that are columns."""
@@ -310,8 +318,11 @@ class Gaussian(GaussianFamily):
 
     def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CenteredStatistics, None]:
         """Return mean and covariance of the rows; missing entries as the members expect them given the others."""
+        total = weighted_total(row_weight(batch, self.batch_shape), self.log_likelihood(batch))
+        return replace(self.member_statistics(batch), log_likelihood=total), carry
+
+    def member_statistics(self, batch: Batch) -> CenteredStatistics:
         weight = row_weight(batch, self.batch_shape)
-        total = weighted_total(weight, self.log_likelihood(batch))
         flat, here, covariance = self._flat()
         values, w = jnp.asarray(batch.values, weight.dtype), weight.reshape(weight.shape[0], -1)
         n = values.shape[-1]
@@ -337,8 +348,9 @@ class Gaussian(GaussianFamily):
             spread = spreads(values, w, mean) / expand(jnp.where(mass > 0, mass, 1), 2)
             spread = spread + batch.point_variance * jnp.eye(n, dtype=w.dtype)
         shape = self.batch_shape
-        gathered = (mass.reshape(shape), total, mean.reshape(*shape, n), spread.reshape(*shape, n, n))
-        return CenteredStatistics(*gathered, outer), carry
+        mass = mass.reshape(shape)
+        gathered = (mass, jnp.zeros_like(mass), mean.reshape(*shape, n), spread.reshape(*shape, n, n))
+        return CenteredStatistics(*gathered, outer)
 
     def impute(self, batch: Batch, key: Array) -> Float[Array, "rows *batch n"]:
         """Draw the missing entries of each row given the others, for each member.

@@ -119,7 +119,8 @@ class FeatureScorer(NamedTuple):
     def of(cls, family: Any, scaling: Standardization) -> "FeatureScorer":
         """Work out what no row enters."""
         seen = family.standardize(scaling)
-        return cls(seen, scaling, seen.natural, -seen.log_partition - jnp.sum(jnp.log(scaling.scale)))
+        natural, log_partition = seen.natural_form()
+        return cls(seen, scaling, natural, -log_partition - jnp.sum(jnp.log(scaling.scale)))
 
     def __call__(self, values: Float[Array, "rows n"]) -> Float[Array, "rows k"]:
         """Return the log density of each row under each member."""

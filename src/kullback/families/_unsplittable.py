@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 
-from kullback.core import Batch, MeanStatistics, average, keep_observed, keep_rows, row_weight, weighted_total
+from kullback.core import Batch, MeanStatistics, average, keep_observed, keep_rows, replace, row_weight, weighted_total
 from kullback.families._family import ExponentialFamily
 from kullback.numerics import LinearForm
 
@@ -51,20 +51,20 @@ class UnsplittableFamily(ExponentialFamily):
 
     def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[Any, None]:
         """Return the statistics of the data: what is observed is all there is."""
-        weight = row_weight(batch, self.batch_shape)
-        total = weighted_total(weight, self.log_likelihood(batch))
-        seen = _seen(batch)
-        if seen is None:
-            return self._average(batch.values, weight, total), carry
-        there = seen.reshape(-1, *(1,) * len(self.batch_shape))
-        data = self._average(batch.values, jnp.where(there, weight, 0), total)
-        return data.merge(self._expected_statistics(jnp.sum(jnp.where(there, 0, weight), axis=0))), carry
+        total = weighted_total(row_weight(batch, self.batch_shape), self.log_likelihood(batch))
+        return replace(self.member_statistics(batch), log_likelihood=total), carry
 
-    def _average(
-        self, values: Any, weight: Float[Array, "rows *batch"], log_likelihood: Float[Array, "*batch"]
-    ) -> MeanStatistics:
+    def member_statistics(self, batch: Batch) -> MeanStatistics:
+        weight, seen = row_weight(batch, self.batch_shape), _seen(batch)
+        if seen is None:
+            return self._average(batch.values, weight)
+        there = seen.reshape(-1, *(1,) * len(self.batch_shape))
+        data = self._average(batch.values, jnp.where(there, weight, 0))
+        return data.merge(self._expected_statistics(jnp.sum(jnp.where(there, 0, weight), axis=0)))
+
+    def _average(self, values: Any, weight: Float[Array, "rows *batch"]) -> MeanStatistics:
         mass, mean = average(self.extended_statistics(values), weight)
-        return MeanStatistics(mass, log_likelihood, mean)
+        return MeanStatistics(mass, jnp.zeros_like(mass), mean)
 
     def _expected_statistics(self, mass: Float[Array, "*batch"]) -> MeanStatistics:
         return MeanStatistics(mass, jnp.zeros_like(mass), self.extended_expectation)

@@ -167,9 +167,7 @@ class Mixture(ClosedFormModel):
         self, batch: Batch, share: Float[Array, "rows k"], total: Float[Array, " rows"]
     ) -> MixtureStatistics:
         weight = jnp.asarray(batch.weight)
-        inner, _ = self.components.expected_statistics(batch.weighted(share * weight[:, None]))
-        # the components' own log-likelihoods are not asked for: the compiler leaves them out
-        inner = replace(inner, log_likelihood=jnp.zeros_like(inner.mass))
+        inner = self.components.member_statistics(batch.weighted(share * weight[:, None]))
         seen = jnp.sum(jnp.where(weight > 0, weight * total, 0))
         return MixtureStatistics(jnp.sum(weight), seen, inner)
 

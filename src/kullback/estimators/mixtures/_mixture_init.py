@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -64,17 +63,29 @@ def mixture_from_labels(blank: Mixture, rows: Rows, labels: Labels) -> Mixture:
             share = share * rows.weight[here, None]
         full = np.zeros((len(batch.weight), len(spared.weights)))
         full[: len(share), : share.shape[1]] = share
+        if len(share) == len(rows):
+            return spares.removed(as_numpy(_nearest(spared, batch.weighted(full))))
         found = _assigned(spared, batch.weighted(full))
         # computing runs ahead of the loop: without waiting, the batches of a long table would pile up
         total = jax.block_until_ready(found if total is None else merge(total, found))
     return spares.removed(as_numpy(m_step(spared, total)))
 
 
-@adaptive_jit
-def _assigned(model: Any, batch: Batch) -> MixtureStatistics:
+def _statistics(model: Any, batch: Batch) -> MixtureStatistics:
+    """Return the statistics of components to which the weights of a batch give its rows."""
+
     def of_block(block: Batch) -> MixtureStatistics:
-        inner, _ = model.components.expected_statistics(block)
-        inner = eqx.tree_at(lambda s: s.log_likelihood, inner, jnp.zeros_like(inner.mass))
+        inner = model.components.member_statistics(block)
         return MixtureStatistics(jnp.sum(inner.mass), jnp.zeros(()), inner)
 
     return by_blocks(of_block, batch)
+
+
+_assigned = adaptive_jit(_statistics)
+
+
+@adaptive_jit
+def _nearest(model: Any, batch: Batch) -> Mixture:
+    """Return the mixture with the statistics of one batch: of most tables there is one, and so one function."""
+    nearest: Mixture = model.maximize(_statistics(model, batch))
+    return nearest
