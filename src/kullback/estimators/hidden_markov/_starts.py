@@ -14,8 +14,9 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from kullback.core import Batch, by_blocks
+from kullback.estimators._check_fit import is_clearly_sound
 from kullback.estimators.data._sequences import Sequences
-from kullback.learning import adaptive_jit, em_step
+from kullback.learning import EM, GainBelow, StepInfo, adaptive_jit, begin, fit
 from kullback.runtime import as_numpy
 
 #: Random starts that compete with the clusters.
@@ -122,8 +123,12 @@ class RandomStart(StateStart):
 
 def emissions_from_shares(blank: Any, data: Sequences, start: StateStart) -> Any:
     """Return the emissions nearest to the rows that each state has a share of. Call it in 64 bits."""
-    weight = data.padded(start.shares * data.weight[:, None], 0.0)
-    return as_numpy(_maximize_on(blank, data.batch().weighted(weight)))
+    weight, batch = data.padded(start.shares * data.weight[:, None], 0.0), data.batch()
+    if batch.distinct is not None:
+        place, different = np.asarray(batch.distinct.place), len(batch.distinct.values)
+        weight = np.stack([np.bincount(place, column, different) for column in weight.T], axis=1)
+        batch = batch.distinct_rows()
+    return as_numpy(_maximize_on(blank, batch.weighted(weight)))
 
 
 @adaptive_jit
@@ -158,7 +163,11 @@ def trial_rows(data: Sequences) -> Sequences:
 
 
 def trial_result(model: Any, rows: Sequences, prior: Any) -> float:
-    """Return the log-likelihood of the rows, in nats per row, after a few steps of EM. Call it in 64 bits."""
-    for _ in range(TRIAL_STEPS + 1):
-        model, info = as_numpy(em_step(model, rows.batch(model), prior))
-    return float(np.nan_to_num(info.value, nan=-np.inf))
+    """Return the log-likelihood of the rows, in nats per row, after a few steps of EM. Call it in 64 bits.
+
+    It is the loop of a fit, so that it has nothing to compile by itself where the fit has the same rows.
+    """
+    learner: EM[Any] = EM(prior)
+    rule, history = GainBelow(-np.inf, TRIAL_STEPS + 1), list[StepInfo]()
+    fit(learner, begin(learner, model, rows, rule), rows, rule, watch=is_clearly_sound, record=history.extend)
+    return float(np.nan_to_num(history[-1].value, nan=-np.inf))
