@@ -302,7 +302,7 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
             return best
         seeds = random.randint(2**31, size=RANDOM_STARTS)
         starts = [best, *(self._start_from(data, RandomStart(data, k, features, int(seed))) for seed in seeds)]
-        rows = trial_rows(data)
+        rows = trial_rows(data, k)
         rows.hand_over()
         return starts[int(np.argmax([trial_result(start, rows, self._prior(start)) for start in starts]))]
 

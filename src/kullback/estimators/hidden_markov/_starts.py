@@ -25,6 +25,8 @@ RANDOM_STARTS = 8
 TRIAL_STEPS = 5
 #: Rows that starts are compared on, and in how many pieces they are taken from a longer table.
 TRIAL_ROWS, TRIAL_PIECES = 4096, 8
+#: Rows times states up to which all rows are taken: going over them takes less than compiling for another number.
+_QUICKLY_DONE = 2**16
 #: How much of each row all states share at the start: some families must not start at their boundary.
 _SOFTNESS = 0.1
 
@@ -150,8 +152,10 @@ def _average_neighbors(features: np.ndarray, neighbors: int) -> np.ndarray:
     return np.stack([np.convolve(column, window, mode="same") for column in features.T], axis=1) / count[:, None]
 
 
-def trial_rows(data: Sequences) -> Sequences:
+def trial_rows(data: Sequences, k: int) -> Sequences:
     """Return the rows that starts are compared on: all, or pieces from everywhere in the data, each a sequence."""
+    if len(data) * k <= _QUICKLY_DONE:
+        return data
     size = TRIAL_ROWS // TRIAL_PIECES
     rows, cuts = np.arange(len(data)), data.starts.copy()
     if len(data) > TRIAL_ROWS:
