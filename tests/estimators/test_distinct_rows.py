@@ -66,7 +66,7 @@ def answers(model, batch):
 
 
 @pytest.mark.parametrize("k", [2, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 11))])
-@pytest.mark.parametrize("name, missing", [("categorical", True), ("poisson", False)])
+@pytest.mark.parametrize(("name", "missing"), [("categorical", True), ("poisson", False)])
 def test_statistics_and_answers_are_the_same_without_them(k, name, missing):
     rows = 400
     X = RNG.integers(0, 4, (rows, 2)).astype(float)

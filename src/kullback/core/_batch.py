@@ -127,7 +127,9 @@ class Batch(eqx.Module):
 
     def columns(self, values: Num[Numeric, "rows ..."], observed: Any) -> "Batch":
         """Return other columns of the same rows."""
-        return replace(self, values=jnp.asarray(values), observed=observed, standardization=None, time=None, distinct=None)
+        return replace(
+            self, values=jnp.asarray(values), observed=observed, standardization=None, time=None, distinct=None
+        )
 
     def rows(self, start: Any, count: int) -> "Batch":
         """Return `count` rows from `start` on."""
