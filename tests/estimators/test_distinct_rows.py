@@ -66,7 +66,9 @@ def answers(model, batch):
 
 
 @pytest.mark.parametrize("k", [2, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 11))])
-@pytest.mark.parametrize(("name", "missing"), [("categorical", True), ("poisson", False)])
+@pytest.mark.parametrize(
+    ("name", "missing"), [("categorical", True), pytest.param("poisson", False, marks=pytest.mark.slow)]
+)
 def test_statistics_and_answers_are_the_same_without_them(k, name, missing):
     rows = 400
     X = RNG.integers(0, 4, (rows, 2)).astype(float)
@@ -80,6 +82,7 @@ def test_statistics_and_answers_are_the_same_without_them(k, name, missing):
     _same(answers(model, batch), answers(model, replace(batch, distinct=None)))
 
 
+@pytest.mark.slow
 def test_what_cannot_be_is_counted_the_same_without_them():
     """The recursion in logarithms takes over, and adds up for each of the different rows too."""
     X = np.array([[0.0], [1.0], [2.0], [0.0], [1.0], [1.0]] * 10)

@@ -9,8 +9,8 @@ a sequence ends. Both are normalized at each step. Then, with n_t = Σ_h p_t g_t
 - the posterior is p_t·g_t / n_t,
 - the expected transitions are A ∘ Σ_t α_{t−1} ⊗ g_t / n_t.
 
-The loops are in `_sweeps.py`. A path that is 0 to the machine may later prove to be the likely one. Then past and future
-disagree, n_t is next to 0, and everything is computed again with logarithms (`_log_forward_backward.py`).
+The loops are in `_sweeps.py`. A path that is 0 to the machine may later prove to be the likely one. Then past and
+future disagree, n_t is next to 0, and everything is computed again with logarithms (`_log_forward_backward.py`).
 """
 
 from typing import Any
