@@ -122,7 +122,7 @@ def test_trials_see_all_of_a_long_series():
     rows = np.arange(50_000.0)[:, None]
     first = np.zeros(len(rows), bool)
     first[[0, 30_000]] = True
-    some = _starts.trial_rows(_starts.Sequences(rows, first))
+    some = _starts.trial_rows(_starts.Sequences(rows, first), 2)
     assert len(some) == _starts.TRIAL_ROWS
     assert (some.X[0], some.X[-1]) == (0, 49_999)
     np.testing.assert_array_equal(np.flatnonzero(some.starts), np.flatnonzero(np.diff(some.X[:, 0], prepend=-2) != 1))

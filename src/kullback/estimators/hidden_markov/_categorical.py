@@ -134,7 +134,8 @@ class CategoricalHMM(HiddenMarkovEstimator):
         What is learned, and what is started: 's' for startprob, 't' for transmat, 'e' for emissionprob.
     n_init : int
         How many runs of EM there are; the best is kept. Each begins with the best of nine starts, clusters of rows and
-        eight at random, compared after five steps on up to 4,096 rows: where states look alike, clusters mislead.
+        eight at random, compared after five steps on all rows, or on 4,096 of many: where states look alike, clusters
+        mislead.
     algorithm, random_state, n_iter, tol, verbose, implementation, rate, lag
         As in `GaussianHMM`.
 

@@ -301,14 +301,11 @@ class HiddenMarkovEstimator(HiddenMarkovQuestions):
         # states whose rows are discrete may look alike, and differ in what follows them: clusters do not see that
         if k == 1 or not made or not has_discrete(emission.families):
             return best
-        seeds, rows = random.randint(2**31, size=RANDOM_STARTS), trial_rows(data)
-        reached = trial_result(best, rows, self._prior(best))
-        for seed in seeds:
-            model = self._start_from(data, RandomStart(data, k, features, int(seed)))
-            result = trial_result(model, rows, self._prior(model))
-            if result > reached:
-                best, reached = model, result
-        return best
+        seeds = random.randint(2**31, size=RANDOM_STARTS)
+        starts = [best, *(self._start_from(data, RandomStart(data, k, features, int(seed))) for seed in seeds)]
+        rows = trial_rows(data, k)
+        rows.hand_over()
+        return starts[int(np.argmax([trial_result(start, rows, self._prior(start)) for start in starts]))]
 
     def _start_from(self, data: Sequences, start: StateStart) -> HiddenMarkovModel:
         """Return the model with what `init_params` asks for from a start, and the rest as it was set."""

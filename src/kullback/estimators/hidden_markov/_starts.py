@@ -14,8 +14,9 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from kullback.core import Batch, by_blocks
+from kullback.estimators._check_fit import is_clearly_sound
 from kullback.estimators.data._sequences import Sequences
-from kullback.learning import adaptive_jit, em_step
+from kullback.learning import EM, GainBelow, StepInfo, adaptive_jit, begin, fit
 from kullback.runtime import as_numpy
 
 #: Random starts that compete with the clusters.
@@ -24,6 +25,8 @@ RANDOM_STARTS = 8
 TRIAL_STEPS = 5
 #: Rows that starts are compared on, and in how many pieces they are taken from a longer table.
 TRIAL_ROWS, TRIAL_PIECES = 4096, 8
+#: Rows times states up to which all rows are taken: going over them takes less than compiling for another number.
+_QUICKLY_DONE = 2**16
 #: How much of each row all states share at the start: some families must not start at their boundary.
 _SOFTNESS = 0.1
 
@@ -122,8 +125,12 @@ class RandomStart(StateStart):
 
 def emissions_from_shares(blank: Any, data: Sequences, start: StateStart) -> Any:
     """Return the emissions nearest to the rows that each state has a share of. Call it in 64 bits."""
-    weight = data.padded(start.shares * data.weight[:, None], 0.0)
-    return as_numpy(_maximize_on(blank, data.batch().weighted(weight)))
+    weight, batch = data.padded(start.shares * data.weight[:, None], 0.0), data.batch()
+    if batch.distinct is not None:
+        place, different = np.asarray(batch.distinct.place), len(batch.distinct.values)
+        weight = np.stack([np.bincount(place, column, different) for column in weight.T], axis=1)
+        batch = batch.distinct_rows()
+    return as_numpy(_maximize_on(blank, batch.weighted(weight)))
 
 
 @adaptive_jit
@@ -145,8 +152,10 @@ def _average_neighbors(features: np.ndarray, neighbors: int) -> np.ndarray:
     return np.stack([np.convolve(column, window, mode="same") for column in features.T], axis=1) / count[:, None]
 
 
-def trial_rows(data: Sequences) -> Sequences:
+def trial_rows(data: Sequences, k: int) -> Sequences:
     """Return the rows that starts are compared on: all, or pieces from everywhere in the data, each a sequence."""
+    if len(data) * k <= _QUICKLY_DONE:
+        return data
     size = TRIAL_ROWS // TRIAL_PIECES
     rows, cuts = np.arange(len(data)), data.starts.copy()
     if len(data) > TRIAL_ROWS:
@@ -158,7 +167,11 @@ def trial_rows(data: Sequences) -> Sequences:
 
 
 def trial_result(model: Any, rows: Sequences, prior: Any) -> float:
-    """Return the log-likelihood of the rows, in nats per row, after a few steps of EM. Call it in 64 bits."""
-    for _ in range(TRIAL_STEPS + 1):
-        model, info = as_numpy(em_step(model, rows.batch(model), prior))
-    return float(np.nan_to_num(info.value, nan=-np.inf))
+    """Return the log-likelihood of the rows, in nats per row, after a few steps of EM. Call it in 64 bits.
+
+    It is the loop of a fit, so that it has nothing to compile by itself where the fit has the same rows.
+    """
+    learner: EM[Any] = EM(prior)
+    rule, history = GainBelow(-np.inf, TRIAL_STEPS + 1), list[StepInfo]()
+    fit(learner, begin(learner, model, rows, rule), rows, rule, watch=is_clearly_sound, record=history.extend)
+    return float(np.nan_to_num(history[-1].value, nan=-np.inf))

@@ -85,7 +85,10 @@ def smooth_states(chain: Chain, observed: Observed, weight: Float[Array, " rows"
 
 
 def likelihoods(observed: Observed) -> tuple[Likelihoods, Float[Array, " rows"]]:
-    """Return exp(score − peak), and the peak of each row. A row that no state explains says nothing of them: all 1."""
+    """Return exp(score − peak), and the peak of each row.
+
+    A row that no state explains says nothing of them: it is all 1.
+    """
     scores = observed.scores
     peak = jnp.max(scores, axis=-1)
     most = float(np.finfo(scores.dtype).max) / 4

@@ -134,7 +134,7 @@ class HiddenMarkovModel(ClosedFormModel):
         """Return what the rows say, and how they belong to sequences."""
         before = self._before(carry)
         line = timeline(batch, carry is None, before)
-        if self._looks_up(batch):
+        if batch.distinct is not None and self._looks_up(batch):
             scores = self.emissions.log_likelihood(batch.distinct_rows()).astype(before.dtype)
             return Observed(scores, line.starts, before, jnp.asarray(batch.distinct.place)), line
         scores = map_rows(

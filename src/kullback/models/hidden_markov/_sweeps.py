@@ -140,7 +140,7 @@ def _backward_of(each: bool, few: bool) -> Any:
     ) -> tuple[Any, ...]:
         k, turned = len(transitions), transitions.T
 
-        def step(carry: tuple[Array, ...], row: tuple[Array, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        def step(carry: tuple[Any, ...], row: tuple[Array, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
             beta, behind, moves, begun, least, sums = carry
             here, begins, p, w = row
             b = seen.at(here)
@@ -162,7 +162,7 @@ def _backward_of(each: bool, few: bool) -> Any:
 
         none = jnp.zeros_like(transitions[0])
         moves, sums = jnp.zeros_like(transitions) if few else None, None if each else jnp.zeros_like(seen.b)
-        start = (*ahead, moves, none, jnp.full_like(none[0], jnp.inf), sums)
+        start: tuple[Any, ...] = (*ahead, moves, none, jnp.full_like(none[0], jnp.inf), sums)
         rows = (seen.steps, starts, past, weight)
         (beta, behind, moves, begun, least, sums), (total, future) = jax.lax.scan(step, start, rows, reverse=True)
         return Ahead(beta, behind), moves, begun, least, sums, total, future
