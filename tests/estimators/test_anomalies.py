@@ -41,7 +41,7 @@ def test_rows_with_missing_entries_are_compared_with_rows_that_lack_the_same(gau
     assert abs(flagged[2::2].mean() - 0.05) < 4.5 * np.sqrt(0.05 * 0.95 * (1 / 999 + 1 / 10_000))
 
 
-@pytest.mark.parametrize("contamination", [-0.1, 1.0, np.nan])
+@pytest.mark.parametrize("contamination", [-0.1, 1.0, np.nan, "auto"])
 def test_a_share_is_less_than_all(gaussian, contamination):
     with pytest.raises(ValueError, match="contamination is .*: it must be 0 or more, and less than 1"):
         gaussian.threshold(contamination)
@@ -98,6 +98,9 @@ def test_a_rare_category_stands_out_and_an_impossible_one_is_not_nan():
     share = np.mean(X[:, 0] == 2)
     entropy = stats.entropy(np.bincount(X[:, 0]) / 3000)
     assert found[0, 0] == pytest.approx(-np.log(share) - entropy, abs=0.1)
+    # of counts of one total one entry is missing: the others say nothing
+    bags = kullback.CompoundDirichlet().fit(rng.multinomial(20, [0.2, 0.3, 0.5], 50))
+    np.testing.assert_array_equal(bags.contributions([[np.nan, 6.0, 9.0]]), np.zeros((1, 3)))
     # nobody has seen the second category 1 with the first: the likelihood is 0 without one of two such entries too
     never = kullback.CategoricalMixture(1, n_categories=3, smoothing=0.0, random_state=0).fit(X[:, :2] % 2.0)
     np.testing.assert_array_equal(never.contributions([[2.0, 2.0]]), [[0.0, 0.0]])
