@@ -6,6 +6,9 @@ from scipy import stats
 
 import kullback
 from kullback.estimators import Anomalies
+from kullback.estimators._anomalies import row_surprises
+from kullback.families import Batch, Categorical, Independent
+from kullback.models import CompoundDirichlet, Mixture
 
 MEAN, COVARIANCE = np.array([0.0, 100.0, -1.0]), np.array([[1.0, 9.5, 0.0], [9.5, 100.0, 0.0], [0.0, 0.0, 1e-4]])
 
@@ -41,7 +44,7 @@ def test_rows_with_missing_entries_are_compared_with_rows_that_lack_the_same(gau
     assert abs(flagged[2::2].mean() - 0.05) < 4.5 * np.sqrt(0.05 * 0.95 * (1 / 999 + 1 / 10_000))
 
 
-@pytest.mark.parametrize("contamination", [-0.1, 1.0, np.nan])
+@pytest.mark.parametrize("contamination", [-0.1, 1.0, np.nan, "auto"])
 def test_a_share_is_less_than_all(gaussian, contamination):
     with pytest.raises(ValueError, match="contamination is .*: it must be 0 or more, and less than 1"):
         gaussian.threshold(contamination)
@@ -88,7 +91,7 @@ def test_of_a_correlated_pair_the_column_that_is_off_stands_out(gaussian, table)
 
 
 @pytest.mark.slow
-def test_a_rare_category_stands_out_and_an_impossible_one_is_not_nan():
+def test_a_rare_category_stands_out():
     rng = np.random.default_rng(2)
     X = np.column_stack([rng.choice(3, 3000, p=[0.6, 0.398, 0.002]), rng.choice(2, 3000), rng.poisson(4, 3000)])
     model = kullback.Mixture(1, family=["categorical", "categorical", "poisson"], random_state=0).fit(X.astype(float))
@@ -98,10 +101,15 @@ def test_a_rare_category_stands_out_and_an_impossible_one_is_not_nan():
     share = np.mean(X[:, 0] == 2)
     entropy = stats.entropy(np.bincount(X[:, 0]) / 3000)
     assert found[0, 0] == pytest.approx(-np.log(share) - entropy, abs=0.1)
-    # nobody has seen the second category 1 with the first: the likelihood is 0 without one of two such entries too
-    never = kullback.CategoricalMixture(1, n_categories=3, smoothing=0.0, random_state=0).fit(X[:, :2] % 2.0)
-    np.testing.assert_array_equal(never.contributions([[2.0, 2.0]]), [[0.0, 0.0]])
-    assert never.contributions([[2.0, 1.0]])[0, 0] == np.inf
+
+
+def test_what_an_entry_that_makes_no_difference_or_rules_a_row_out_contributes():
+    # of counts of one total one is missing: the others say nothing
+    lacking = Batch(np.array([[0.0, 6.0, 9.0]]), observed=np.array([[False, True, True]]))
+    assert np.isnan(row_surprises(CompoundDirichlet([2.0, 3.0, 5.0]), lacking)).all()
+    never = Mixture([1.0], Independent(Categorical([[[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]]])))
+    found = np.asarray(row_surprises(never, Batch(np.array([[2.0, 2.0], [2.0, 1.0], [0.0, 1.0]]))))
+    np.testing.assert_allclose(found, [[np.nan, np.nan], [np.inf, np.nan], [np.log(2), np.log(4 / 3)]])
 
 
 @pytest.mark.slow

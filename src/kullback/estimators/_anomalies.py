@@ -2,6 +2,7 @@
 
 import abc
 import functools
+from numbers import Real
 from typing import Any
 
 import jax.numpy as jnp
@@ -29,7 +30,8 @@ class RowQuestions(abc.ABC):
     def _row_surprises(self, X: Any, *args: Any, **extras: Any) -> np.ndarray:
         """Return −log p(entry | the rest of its row) in nats, given the rows before.
 
-        NaN where there is no such number: the entry is missing, or the row is impossible without it too.
+        NaN where there is no such number: the entry is missing or makes no difference, as in a row of counts that lacks
+        another one, or the row is impossible without it too.
         """
 
     def threshold(self, contamination: float = 0.01) -> float:
@@ -49,8 +51,8 @@ class Anomalies:
     """
 
     def __init__(self, estimator: RowQuestions, contamination: float = 0.01):
-        if not 0 <= contamination < 1:
-            raise ValueError(f"contamination is {contamination}: it must be 0 or more, and less than 1.")
+        if not isinstance(contamination, Real) or not 0 <= contamination < 1:
+            raise ValueError(f"contamination is {contamination!r}: it must be 0 or more, and less than 1.")
         self._estimator, self._share = estimator, float(contamination)
         self._thresholds: dict[bytes, float] = {}
 
@@ -87,7 +89,7 @@ class Anomalies:
     def usual(self) -> np.ndarray:
         """How surprising each column of the model's own rows is on average: its entropy given the others, in nats."""
         rows, extras = self._drawn
-        return self._estimator._row_surprises(rows, **extras).mean(axis=0)
+        return np.nan_to_num(self._estimator._row_surprises(rows, **extras)).mean(axis=0)
 
     def contributions(self, X: Any, **extras: Any) -> np.ndarray:
         """Return how much more surprising each entry is than usual, in nats; 0 where it cannot be said."""
@@ -100,4 +102,5 @@ def row_surprises(model: Any, batch: Batch, *carry: Any) -> Any:
     likelihood = model.log_likelihood(batch, *carry)[:, None]
     without = model.leave_one_out(batch, *carry)
     observed = True if batch.observed is None else batch.observed.reshape(without.shape)
-    return jnp.where(observed & ~jnp.isneginf(without), without - likelihood, jnp.nan)
+    counts = observed & ~jnp.isneginf(without) & (without != likelihood)
+    return jnp.where(counts, without - likelihood, jnp.nan)
