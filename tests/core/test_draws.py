@@ -4,7 +4,9 @@ import jax
 import numpy as np
 import pytest
 
+from contracts.models import CASES
 from kullback.families import Poisson
+from tiers import slow_among
 
 
 @pytest.mark.parametrize("key", [jax.random.key(3), 3, np.int64(3)])
@@ -33,3 +35,11 @@ def test_what_is_no_key(key):
 def test_what_is_no_shape(shape):
     with pytest.raises(ValueError, match=r"shape is .*: it must be a whole number, or a tuple of them, none negative"):
         Poisson(50.0).sample(0, shape)
+
+
+@pytest.mark.parametrize("name", slow_among(CASES, *(name for name in CASES if name != "Mixture of Gaussian")))
+def test_models_take_numbers_too(name):
+    model = CASES[name].make(np.random.default_rng(0))
+    drawn = model.sample(7, 3)
+    assert drawn.shape[0] == 3
+    np.testing.assert_array_equal(drawn, model.sample(jax.random.key(7), (3,)))

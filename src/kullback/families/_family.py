@@ -328,9 +328,8 @@ def _member(make: Any, name: str, vector: Any, structure: dict[str, Any]) -> Any
     family, count = make.__self__, vector.shape[-1]
     if count != (family.fixed_size or max(count, 1)):
         needed = counted(family.fixed_size, "coordinate") if family.fixed_size else "one coordinate or more"
-        raise ValueError(
-            f"{name} has shape {vector.shape}: {with_article(family.__name__)} has {needed} on the last axis, not {count}."
-        )
+        what = f"{with_article(family.__name__)} has {needed} on the last axis"
+        raise ValueError(f"{name} has shape {vector.shape}: {what}, not {count}.")
     check_finite(name, vector)
     try:
         return make(vector, **structure)
