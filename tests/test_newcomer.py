@@ -24,7 +24,10 @@ def pytest_sessionstart(session):
 CASES = [name for name in SKELETONS if name.endswith("_case")]
 #: What is asked of whom: tests of a registry, and the name of the newcomer among their cases.
 LAWS = {
-    "rayleigh": (("contracts/test_every_family.py", "contracts/test_families.py"), "Rayleigh"),
+    "rayleigh": (
+        ("contracts/test_every_family.py", "contracts/test_families.py", "contracts/test_family_questions.py"),
+        "Rayleigh",
+    ),
     "zero_inflated": (("contracts/test_models.py",), "ZeroInflatedPoisson"),
     "student_t": (("learning/test_learner_laws.py",), "StudentT"),
     "raw": (("sources/test_formats.py",), "raw"),

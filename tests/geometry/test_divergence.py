@@ -107,7 +107,7 @@ def test_cross_entropy_is_minus_the_mean_log_density():
 
 
 def test_relative_entropy_refuses_members_of_different_families():
-    with pytest.raises(ValueError, match="p is a Poisson with 1 coordinates, q is a Exponential"):
+    with pytest.raises(ValueError, match="p is a Poisson with 1 coordinate, q is an Exponential"):
         relative_entropy(Poisson(1.0), Exponential(1.0))
     with pytest.raises(ValueError, match="Dirichlet with 2 coordinates, q is a Dirichlet with 3"):
         relative_entropy(Dirichlet([1.0, 2.0]), Dirichlet([1.0, 2.0, 3.0]))

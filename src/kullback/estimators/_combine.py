@@ -14,6 +14,7 @@ from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import ModelEstimator
 from kullback.geometry import relative_entropy
 from kullback.models import Mixture, agreeing, reduce, spread_out, unite
+from kullback.numerics import with_article
 from kullback.runtime import computing, jit
 
 #: Points drawn from a mixture to stand for it, and starts of reductions besides the inputs.
@@ -105,7 +106,9 @@ def _combined_model(
 ) -> Any:
     if not isinstance(models[0], Mixture) or not align:
         if n_components is not None and not isinstance(models[0], Mixture):
-            raise ValueError(f"n_components is for mixtures: a {type(models[0]).__name__} keeps its own number.")
+            raise ValueError(
+                f"n_components is for mixtures: {with_article(type(models[0]).__name__)} keeps its own number."
+            )
         return learning.combine(models, weights, align, like)
     alpha = np.asarray(learning.shares(weights, len(models)))
     counted = np.flatnonzero(alpha > 0)

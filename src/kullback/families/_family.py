@@ -12,7 +12,7 @@ from kullback.core import Batch, Extent, Key, Shape, Statistics
 from kullback.families._component import Component
 from kullback.families._fit import check_no_structure, check_support, checked_fit, fit_points
 from kullback.families._potential_excess import potential_excess
-from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim, is_concrete
+from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim, counted, is_concrete, with_article
 from kullback.runtime import in_given_precision
 
 Coordinates: TypeAlias = Literal["source", "natural", "expectation"]
@@ -38,7 +38,7 @@ class Kind(NamedTuple):
 
     def __str__(self) -> str:
         fixed = "".join(f", {name}={value}" for name, value in self.structure)
-        return f"{self.family.__name__} with {self.size} coordinates{fixed}"
+        return f"{self.family.__name__} with {counted(self.size, 'coordinate')}{fixed}"
 
 
 class ExponentialFamily(Component):
@@ -322,10 +322,9 @@ def _member(make: Any, name: str, vector: Any, structure: dict[str, Any]) -> Any
     check_ndim(name, vector, 1, "at least one axis, the last for the coordinates")
     family, count = make.__self__, vector.shape[-1]
     if count != (family.fixed_size or max(count, 1)):
-        raise ValueError(
-            f"{name} has shape {vector.shape}: a {family.__name__} has {family.fixed_size or 'one or more'} "
-            f"coordinates on the last axis, not {count}."
-        )
+        needed = counted(family.fixed_size, "coordinate") if family.fixed_size else "one coordinate or more"
+        what = f"{with_article(family.__name__)} has {needed} on the last axis"
+        raise ValueError(f"{name} has shape {vector.shape}: {what}, not {count}.")
     check_finite(name, vector)
     try:
         return make(vector, **structure)

@@ -15,7 +15,7 @@ from kullback.families._family import Coordinates, ExponentialFamily, Kind
 from kullback.families._fit_kind import fit_kind
 from kullback.families._marginal import Marginal
 from kullback.families._unsplittable import UnsplittableFamily, draw_missing
-from kullback.numerics import Numeric, sum_of_linear_forms
+from kullback.numerics import Numeric, counted, sum_of_linear_forms, with_article
 
 
 class Independent(CompositeFamily):
@@ -43,8 +43,8 @@ class Independent(CompositeFamily):
             shape = columns.event_shape if isinstance(columns, ExponentialFamily) else None
             points = f" with points of shape {shape}" if shape else ""
             raise ValueError(
-                f"columns is a {type(columns).__name__}{points}: it must be a family of single numbers, such as "
-                "Bernoulli, Categorical or Poisson. For others see Product."
+                f"columns is {with_article(type(columns).__name__)}{points}: it must be a family of single numbers, "
+                "such as Bernoulli, Categorical or Poisson. For others see Product."
             )
         if not columns.batch_shape or columns.batch_shape[-1] == 0:
             raise ValueError(
@@ -121,7 +121,9 @@ class Independent(CompositeFamily):
     def _entries(self, x: Any) -> Num[Array, "... n"]:
         x = jnp.asarray(x)
         if x.ndim < 1 or x.shape[-1] != self.event_shape[0]:
-            raise ValueError(f"x has shape {x.shape}: there are {self.event_shape[0]} columns on the last axis.")
+            raise ValueError(
+                f"x has shape {x.shape}: it needs {counted(self.event_shape[0], 'column')} on the last axis."
+            )
         return x
 
     def log_prob(self, x: Any) -> Float[Array, "..."]:

@@ -18,7 +18,7 @@ from kullback.families._family import Coordinates, ExponentialFamily, Kind
 from kullback.families._fit_kind import fit_kind
 from kullback.families._independent import sum_of_others
 from kullback.families._marginal import Marginal
-from kullback.numerics import Numeric
+from kullback.numerics import Numeric, with_article
 
 
 class ProductStatistics(Statistics):
@@ -69,7 +69,9 @@ class Product(CompositeFamily):
             raise ValueError("parts is empty: a product needs one part or more.")
         for place, part in enumerate(self.parts):
             if not isinstance(part, ExponentialFamily):
-                raise ValueError(f"parts[{place}] is a {type(part).__name__}: it must be an exponential family.")
+                raise ValueError(
+                    f"parts[{place}] is {with_article(type(part).__name__)}: it must be an exponential family."
+                )
             if part.batch_shape != self.parts[0].batch_shape:
                 raise ValueError(
                     f"parts[{place}] has batch shape {part.batch_shape}: parts[0] has {self.parts[0].batch_shape}, "

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Num
 from numpy.typing import NDArray
 
 from kullback.core import Batch
@@ -125,7 +125,7 @@ class ScalarFamily(UnsplittableFamily):
         return np.asarray(_densities(self, padded))[:, : len(x)]
 
 
-def keep_nan(x: Float[Array, "..."], value: Float[Array, "..."]) -> Float[Array, "..."]:
+def keep_nan(x: Num[Array, "..."], value: Float[Array, "..."]) -> Float[Array, "..."]:
     """Return a value, or NaN where x is none."""
     return jnp.where(jnp.isnan(x), jnp.nan, value)
 

@@ -14,7 +14,7 @@ from kullback.geometry._divergence import (
 )
 from kullback.geometry._fisher_rao import exponential_map, fisher_rao_distance, logarithm_map
 from kullback.geometry._flow import flow
-from kullback.geometry._geodesic import geodesic
+from kullback.geometry._geodesic import Geodesic, geodesic
 from kullback.geometry._natural_gradient import estimate_natural_gradient, gradient, natural_gradient
 from kullback.geometry._optax import scale_by_natural_gradient
 from kullback.geometry._retraction import retraction
@@ -22,6 +22,7 @@ from kullback.geometry._track import Track
 
 __all__ = [
     "Estimate",
+    "Geodesic",
     "Track",
     "alpha_divergence",
     "bregman",

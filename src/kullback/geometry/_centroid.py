@@ -11,10 +11,13 @@ from jaxtyping import Array, Float
 from kullback.core import Extent
 from kullback.families import ExponentialFamily
 from kullback.geometry._divergence import check_same_kind
+from kullback.numerics import counted, with_article
+from kullback.runtime import in_given_precision
 
 Family = TypeVar("Family", bound=ExponentialFamily)
 
 
+@in_given_precision
 def centroid(members: Sequence[Family] | Family, weights: Any = None, kind: Literal["m", "e"] = "m") -> Family:
     """Return the member with the least weighted relative entropy to the others.
 
@@ -56,7 +59,9 @@ def _stack(members: list[Family]) -> Family:
         raise ValueError("members is empty: a centroid needs one member or more.")
     for place, member in enumerate(members):
         if not isinstance(member, ExponentialFamily):
-            raise ValueError(f"members[{place}] is a {type(member).__name__}: it must be an exponential family.")
+            raise ValueError(
+                f"members[{place}] is {with_article(type(member).__name__)}: it must be an exponential family."
+            )
         check_same_kind(members[0], member)
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
 
@@ -66,7 +71,9 @@ def _weights(weights: Any, count: int) -> Float[Array, " m"]:
         return jnp.full(count, 1 / count)
     weight = jnp.asarray(weights, dtype=float)
     if weight.shape != (count,):
-        raise ValueError(f"weights has shape {weight.shape}: there are {count} members.")
+        raise ValueError(
+            f"weights has shape {weight.shape}: there {'is' if count == 1 else 'are'} {counted(count, 'member')}."
+        )
     if not isinstance(weight, jax.core.Tracer):
         values = np.asarray(weight)
         if not (np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0):

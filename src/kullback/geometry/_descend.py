@@ -11,10 +11,12 @@ from kullback.families import Coordinates, ExponentialFamily, Kind
 from kullback.geometry._flow import Metric, members_at, velocity
 from kullback.geometry._natural_gradient import Objective
 from kullback.geometry._track import Track
+from kullback.runtime import in_given_precision
 
 _HALVINGS = 40
 
 
+@in_given_precision
 def descend(
     F: Objective,
     p: ExponentialFamily,

@@ -10,7 +10,8 @@ from jaxtyping import Array, Float
 
 from kullback.core import ClosedFormModel, Estimate, Extent
 from kullback.families import Bernoulli, Categorical, ExponentialFamily, Ising
-from kullback.numerics import Numeric
+from kullback.numerics import Numeric, with_article
+from kullback.runtime import in_given_precision
 
 Family = TypeVar("Family", bound=ExponentialFamily)
 
@@ -18,9 +19,12 @@ Family = TypeVar("Family", bound=ExponentialFamily)
 def check_same_kind(p: ExponentialFamily, q: ExponentialFamily) -> None:
     """Raise unless the two are members of one family."""
     if p.kind != q.kind:
-        raise ValueError(f"p and q must be of one family: p is a {p.kind}, q is a {q.kind}.")
+        raise ValueError(
+            f"p and q must be of one family: p is {with_article(str(p.kind))}, q is {with_article(str(q.kind))}."
+        )
 
 
+@in_given_precision
 def relative_entropy(p: Any, q: Any, like: Extent | None = None) -> Float[Array, "*batch"]:
     """D(p, q) = E_p[log p/q], in nats: exact, zero if and only if p and q are equal.
 
@@ -38,24 +42,29 @@ def relative_entropy(p: Any, q: Any, like: Extent | None = None) -> Float[Array,
     if isinstance(p, ClosedFormModel) and type(p) is type(q):
         own = p.own_statistics(Extent() if like is None else like)
         return q.cross_entropy(own) - p.cross_entropy(own)
-    raise ValueError(f"p and q must be of one family or model: p is a {type(p).__name__}, q is a {type(q).__name__}.")
+    names = [with_article(type(each).__name__) for each in (p, q)]
+    raise ValueError(f"p and q must be of one family or model: p is {names[0]}, q is {names[1]}.")
 
 
+@in_given_precision
 def entropy(p: ExponentialFamily) -> Float[Array, "*batch"]:
     """H(p) = −E_p[log p]."""
     return p.entropy
 
 
+@in_given_precision
 def cross_entropy(p: ExponentialFamily, q: ExponentialFamily) -> Float[Array, "*batch"]:
     """H(p, q) = −E_p[log q] = H(p) + D(p, q)."""
     return p.entropy + relative_entropy(p, q)
 
 
+@in_given_precision
 def jeffreys(p: ExponentialFamily, q: ExponentialFamily) -> Float[Array, "*batch"]:
     """J(p, q) = D(p, q) + D(q, p) = ⟨θ_p − θ_q, η_p − η_q⟩."""
     return relative_entropy(p, q) + relative_entropy(q, p)
 
 
+@in_given_precision
 def bregman(potential: Callable[[Array], Array], x: Float[Numeric, " d"], y: Float[Numeric, " d"]) -> Float[Array, ""]:
     """B_F(x, y) = F(x) − F(y) − ⟨∇F(y), x − y⟩ for a convex potential F.
 
@@ -70,6 +79,7 @@ def bregman(potential: Callable[[Array], Array], x: Float[Numeric, " d"], y: Flo
     return potential(x) - value - slope @ (x - y)
 
 
+@in_given_precision
 def alpha_divergence(p: ExponentialFamily, q: ExponentialFamily, alpha: float) -> Float[Array, "*batch"]:
     """D_α(p, q) = 4/(1−α²)·(1 − ∫ p^((1−α)/2) q^((1+α)/2)); D(p, q) at α = −1 and D(q, p) at α = 1.
 
@@ -93,6 +103,7 @@ def alpha_divergence(p: ExponentialFamily, q: ExponentialFamily, alpha: float) -
     return jnp.where(inside, -4 / (1 - alpha**2) * jnp.expm1(jnp.where(inside, log_integral, 0)), jnp.inf)
 
 
+@in_given_precision
 def jensen_shannon(p: ExponentialFamily, q: ExponentialFamily, key: Array | None = None, n: int = 100_000) -> Estimate:
     """JS(p, q) = ½D(p, m) + ½D(q, m) with m = ½p + ½q, between 0 and log 2.
 

@@ -37,6 +37,7 @@ from kullback.families import (
     Poisson,
     Product,
     SphericalGaussian,
+    VonMises,
 )
 from kullback.geometry._constant_curvature import (
     half_space_exponential,
@@ -49,7 +50,8 @@ from kullback.geometry._constant_curvature import (
 from kullback.geometry._divergence import check_same_kind
 from kullback.geometry._gaussian_geodesic import gaussian_exponential, gaussian_logarithm, gaussian_square
 from kullback.geometry._numerical_geodesic import connect, shoot, square_distance
-from kullback.numerics import check_values, is_concrete, pack, unpack
+from kullback.numerics import check_values, counted, is_concrete, pack, unpack
+from kullback.runtime import in_given_precision
 
 Family = TypeVar("Family", bound=ExponentialFamily)
 
@@ -64,6 +66,7 @@ _LOST = (
 )
 
 
+@in_given_precision
 def exponential_map(p: Family, velocity: Any) -> Family:
     """Return where the geodesic from p with this velocity is at t = 1.
 
@@ -77,6 +80,7 @@ def exponential_map(p: Family, velocity: Any) -> Family:
     return _exponential(p, check_velocity(p, velocity))
 
 
+@in_given_precision
 def logarithm_map(p: Family, q: Family) -> Float[Array, "*batch d"]:
     """Return the velocity at p of the shortest geodesic that is at q at t = 1.
 
@@ -87,6 +91,7 @@ def logarithm_map(p: Family, q: Family) -> Float[Array, "*batch d"]:
     return _logarithm(p, q)
 
 
+@in_given_precision
 def fisher_rao_distance(p: Family, q: Family) -> Float[Array, "*batch"]:
     """Return the length √(vᵀI(p)v) of the shortest geodesic from p to q, with v its velocity at p.
 
@@ -105,7 +110,9 @@ def check_velocity(p: ExponentialFamily, velocity: Any) -> Num[Array, "... d"]:
     """Return the velocity as an array, or raise unless it has one entry for each source coordinate of p."""
     velocity = jnp.asarray(velocity)
     if velocity.ndim < 1 or velocity.shape[-1] != p.size:
-        raise ValueError(f"velocity has shape {velocity.shape}: p has {p.size} coordinates, so its last axis must too.")
+        raise ValueError(
+            f"velocity has shape {velocity.shape}: p has {counted(p.size, 'coordinate')}, so its last axis must too."
+        )
     return velocity
 
 
@@ -140,6 +147,9 @@ def _square_distance(p: ExponentialFamily, q: ExponentialFamily) -> Any:
 
 
 def _check_interior(p: ExponentialFamily, name: str) -> None:
+    if isinstance(p, VonMises):
+        must = "positive, for where it is 0 no direction is known"
+        check_values(f"the concentration of {name}", p.concentration, lambda v: v > 0, must)
     if is_concrete(*jax.tree.leaves(p)) and not np.all(p.interior):
         raise ValueError(f"{name} is on the boundary of {type(p).__name__}: it must be {_INSIDE}.")
 

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float
 from kullback.families import Coordinates, ExponentialFamily, Kind
 from kullback.geometry._natural_gradient import Objective, gradient, natural_gradient
 from kullback.geometry._track import Track
+from kullback.runtime import in_given_precision
 
 Metric = Literal["fisher", "euclidean"]
 
@@ -28,6 +29,7 @@ def velocity(F: Objective, p: ExponentialFamily, metric: Metric, coordinates: Co
     raise ValueError(f"metric is {metric!r}: it must be 'fisher' or 'euclidean'.")
 
 
+@in_given_precision
 def flow(
     F: Objective,
     p: ExponentialFamily,

@@ -10,16 +10,19 @@ from jaxtyping import Array, Float
 
 from kullback.core import Estimate
 from kullback.families import Coordinates, ExponentialFamily
+from kullback.runtime import in_given_precision
 
 Objective = Callable[[Any], Array]
 
 
+@in_given_precision
 def gradient(F: Objective, p: ExponentialFamily, coordinates: Coordinates = "natural") -> Float[Array, " d"]:
     """∇F, the vector of partial derivatives in these coordinates. It depends on the coordinates."""
     kind = p.kind
     return jax.grad(lambda vector: F(kind.at(coordinates, vector)))(p.coordinates(coordinates))
 
 
+@in_given_precision
 def natural_gradient(F: Objective, p: ExponentialFamily, coordinates: Coordinates = "natural") -> Float[Array, " d"]:
     """∇̃F = I⁻¹∇F, the direction of steepest ascent of F at p, in these coordinates.
 
@@ -44,6 +47,7 @@ def natural_gradient(F: Objective, p: ExponentialFamily, coordinates: Coordinate
     raise ValueError(f"coordinates is {coordinates!r}: it must be 'source', 'natural' or 'expectation'.")
 
 
+@in_given_precision
 def estimate_natural_gradient(f: Callable[[Any], Any], p: ExponentialFamily, key: Array, n: int = 1000) -> Estimate:
     """∇̃_θ E_p[f] = Cov(T, T)⁻¹ Cov(f, T), estimated from n points, with its standard error.
 

@@ -154,7 +154,7 @@ class _Hunt(NamedTuple):
     velocity: Array
     off: Array
     newton: Array
-    count: Array
+    shots: Array
     last: Array  # the velocity at the end, and whether the equation was solved
     sound: Array
 
@@ -165,7 +165,7 @@ def _line(kind: Kind, start: Float[Array, " d"], goal: Float[Array, " d"]) -> Li
     far = jnp.asarray(np.finfo(start.dtype).max, start.dtype)
 
     def going(hunt: _Hunt) -> Array:
-        return (hunt.share < 1) & (hunt.stride > 1e-12) & (hunt.count < _SHOTS)
+        return (hunt.share < 1) & (hunt.stride > 1e-12) & (hunt.shots < _SHOTS)
 
     def improve(hunt: _Hunt) -> _Hunt:
         target = start + hunt.aim * step
@@ -200,7 +200,7 @@ def _line(kind: Kind, start: Float[Array, " d"], goal: Float[Array, " d"]) -> Li
             jnp.where(again, better, base + (aim - share) * turn),
             jnp.where(again, off, far),
             jnp.where(again, hunt.newton + 1, 0),
-            hunt.count + 1,
+            hunt.shots + 1,
             shot.velocity,
             shot.found,
         )
@@ -216,4 +216,5 @@ def _line(kind: Kind, start: Float[Array, " d"], goal: Float[Array, " d"]) -> Li
     shortest = square <= (step @ rise) * (1 + tolerance.miss) + tolerance.miss
     same = jnp.all(step == 0)
     found = same | ((hunt.share >= 1) & hunt.sound & shortest)
-    return Line(*(jnp.where(same, 0, each) for each in (hunt.hit, hunt.last, square)), found)
+    begin, last, square = (jnp.where(same, 0, each) for each in (hunt.hit, hunt.last, square))
+    return Line(begin, last, square, found)

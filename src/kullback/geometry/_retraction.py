@@ -28,10 +28,12 @@ from kullback.families import (
 )
 from kullback.geometry._fisher_rao import check_velocity
 from kullback.numerics import unpack, whitener
+from kullback.runtime import in_given_precision
 
 Family = TypeVar("Family", bound=ExponentialFamily)
 
 
+@in_given_precision
 def retraction(p: Family, velocity: Any) -> Family:
     """Return a member near p in the direction of a velocity in source coordinates.
 

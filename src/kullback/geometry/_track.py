@@ -6,6 +6,8 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Bool, Float, Num
 
+from kullback.core import value_text
+
 
 class Track(eqx.Module):
     """Where a flow or a descent went.
@@ -18,6 +20,11 @@ class Track(eqx.Module):
     values: Float[Array, "*starts times"]
     times: Float[Array, "*starts times"]
     at_boundary: Bool[Array, "*starts"]
+
+    def __repr__(self) -> str:
+        steps, starts = self.values.shape[-1], self.values.shape[:-1]
+        ends = [value_text(each[..., -1]) for each in (self.times, self.values)]
+        return f"<Track of {steps} members, starts {starts}: at t = {ends[0]} the value is {ends[1]}, at {self.end}>"
 
     @property
     def end(self) -> Any:

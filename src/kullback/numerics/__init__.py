@@ -40,6 +40,7 @@ from kullback.numerics._linear_form import LinearForm, log1m_or_lowest, log_or_l
 from kullback.numerics._newton import natural_from_expectation
 from kullback.numerics._rising import digamma_rise, log_rising
 from kullback.numerics._types import Numeric, as_parameter, is_concrete, share_batch
+from kullback.numerics._words import counted, with_article
 
 __all__ = [
     "LOG_TWO_PI",
@@ -57,6 +58,7 @@ __all__ = [
     "check_positive",
     "check_probabilities",
     "check_values",
+    "counted",
     "determinant_excess",
     "digamma_rise",
     "dimension",
@@ -88,4 +90,5 @@ __all__ = [
     "unpack",
     "whiten",
     "whitener",
+    "with_article",
 ]

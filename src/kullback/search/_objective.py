@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kullback.numerics import with_article
+
 #: The share by which two evaluations at one point may differ, on different machines.
 SAME = 1e-6
 
@@ -25,9 +27,11 @@ class Objective:
 
     def __init__(self, f: Any, vectorized: bool, map: Any):
         if not callable(f):
-            raise TypeError(f"f is a {type(f).__name__}: it must be a function of a point.")
+            raise TypeError(f"f is {with_article(type(f).__name__)}: it must be a function of a point.")
         if map is not None and not callable(map):
-            raise TypeError(f"map is a {type(map).__name__}: it must be a function of f and points, such as pool.map.")
+            raise TypeError(
+                f"map is {with_article(type(map).__name__)}: it must be a function of f and points, such as pool.map."
+            )
         if vectorized and map is not None:
             raise ValueError(
                 "vectorized=True sends f all points at once, so map has nothing to do: give one of the two."

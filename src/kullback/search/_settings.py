@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from kullback.numerics import with_article
 from kullback.search._restarts import check_restarts
 
 
@@ -40,7 +41,7 @@ def check_settings(
     """Return the settings of a search whose first population takes so many evaluations; raise where they are bad."""
     limits = _check_budget(budget, needed), _check_target(target), _check_seed(seed), *check_restarts(restarts)
     if callback is not None and not callable(callback):
-        raise TypeError(f"callback is a {type(callback).__name__}: it must be a function.")
+        raise TypeError(f"callback is {with_article(type(callback).__name__)}: it must be a function.")
     if resume and checkpoint is None:
         raise ValueError("resume=True needs checkpoint: the file to go on from.")
     path = None if checkpoint is None else Path(checkpoint)

@@ -12,6 +12,7 @@ from kullback.estimators.data._sequences import Sequences
 from kullback.estimators.hidden_markov._starts import StateStart
 from kullback.families import Independent
 from kullback.models import HiddenMarkovModel
+from kullback.numerics import with_article
 from kullback.runtime import in_float64
 
 
@@ -149,7 +150,7 @@ def broadcast_columns(name: str, value: Any, k: int, n: int) -> np.ndarray:
 def check_hidden_markov(model: Any) -> None:
     """Raise unless an estimator can hold a model of this kind."""
     if not isinstance(model, HiddenMarkovModel):
-        raise ValueError(f"the model is a {type(model).__name__}: it must be a HiddenMarkovModel.")
+        raise ValueError(f"the model is {with_article(type(model).__name__)}: it must be a HiddenMarkovModel.")
     if model.ending is not None:
         raise ValueError("the model has an ending: the sequences of these estimators end when the data does.")
 

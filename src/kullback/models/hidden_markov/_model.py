@@ -43,7 +43,7 @@ from kullback.models.hidden_markov._statistics import HiddenMarkovStatistics, sh
 from kullback.models.hidden_markov._sweeps import Counted, backward_in_sum, forward, nothing_ahead
 from kullback.models.hidden_markov._timeline import Timeline, sequence_starts, timeline
 from kullback.models.hidden_markov._usage import stationary, usage, usage_until_the_end
-from kullback.numerics import Numeric, as_parameter, check_probabilities, is_concrete
+from kullback.numerics import Numeric, as_parameter, check_probabilities, is_concrete, with_article
 from kullback.runtime import jit
 
 _PARAMETERS = ("initial", "transitions", "emissions")
@@ -340,7 +340,7 @@ class HiddenMarkovModel(ClosedFormModel):
     def forecast(self, distribution: Any, steps: int) -> Float[Array, "steps ..."]:
         """Return the mean of the visible 1, …, `steps` steps later, for emissions that have a mean."""
         if not hasattr(self.emissions, "mean"):
-            raise ValueError(f"emissions is a {type(self.emissions).__name__}: a forecast needs a mean.")
+            raise ValueError(f"emissions is {with_article(type(self.emissions).__name__)}: a forecast needs a mean.")
         return jnp.tensordot(self.predict(distribution, steps), jnp.asarray(self.emissions.mean), axes=1)
 
     @property
