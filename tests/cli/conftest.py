@@ -2,14 +2,15 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.helpers import BATCH, Server
-from kullback.cli import _row_scores, app
+from kullback.cli import app
+from kullback.estimators import _anomalies
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """Run a command in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_row_scores, "_DRAWS", BATCH)
+    monkeypatch.setattr(_anomalies, "DRAWS", BATCH)
 
     def run(*words, code=0, **more):
         result = CliRunner().invoke(app, [str(word) for word in words], **more)

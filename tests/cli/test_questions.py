@@ -9,11 +9,11 @@ import pytest
 
 import kullback
 from cli.helpers import BATCH, each_command, rows_for, size_of, write_csv
-from kullback.cli import _row_scores
 from kullback.cli._column_roles import Chunk, Roles
 from kullback.cli._model_file import read_model
 from kullback.cli._row_scores import SeriesScorer
 from kullback.cli._saved_model import SavedModel
+from kullback.estimators import _anomalies
 
 #: One of each sort: to the command the others are like these.
 SERIES = ["gaussian-hmm", "linear-dynamical-system"]
@@ -103,7 +103,7 @@ def test_a_symbol_ahead_has_a_probability(run, tmp_path):
 
 @pytest.mark.slow
 def test_anomalies_are_as_many_as_asked_for_among_the_models_own_rows(run, fitted, monkeypatch):
-    monkeypatch.setattr(_row_scores, "_DRAWS", 4000)
+    monkeypatch.setattr(_anomalies, "DRAWS", 4000)
     fitted("gaussian-mixture")
     run("sample", "m.safetensors", "-n", 4000, "--random-state", 5, "--output", "own.csv")
     flags = table(run("score", "m.safetensors", "own.csv", "--anomaly", 0.1, "--quiet").stdout)["anomaly"]

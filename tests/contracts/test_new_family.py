@@ -36,7 +36,7 @@ class Geometric(ScalarFamily):
 
     @property
     def column_means(self):
-        return np.asarray(self.ratio) / (1 - np.asarray(self.ratio))
+        return self.ratio / (1 - self.ratio)
 
     @property
     def interior(self):

@@ -266,7 +266,7 @@ def test_a_system_that_grows_beyond_all_numbers_imputes_nothing():
     system.initial_mean_, system.offset_ = np.zeros(1), np.zeros(1)
     assert np.isfinite(system.impute(X, random_state=0)).all()
     system.transition_ = np.array([[1e100]])
-    with pytest.raises(ValueError, match="cannot be imputed: the system grows so fast"):
+    with pytest.raises(ValueError, match="cannot be imputed: what the model expects of its missing entries"):
         system.impute(X, random_state=0)
 
 

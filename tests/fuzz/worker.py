@@ -19,10 +19,10 @@ MEMORY = 5 << 30
 def place_to_work(seeds: Path | None) -> Iterator["object"]:
     """Go to a folder whose path has the length that all have, with the data of the models; yield what makes files."""
     from fuzz import files, model_seeds
-    from kullback.cli import _row_scores
+    from kullback.estimators import _anomalies
     from kullback.sources import _text
 
-    _row_scores._DRAWS = 64
+    _anomalies.DRAWS = 64
     _text.BLOCK = 700  # so that a small file has many blocks
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as base:

@@ -116,8 +116,10 @@ class Batch(eqx.Module):
         """Return the same rows without their entries in one column."""
         everywhere = jnp.ones(self.values.shape, bool) if self.observed is None else jnp.asarray(self.observed)
         known = self.observed is None or self.most_missing is not None
+        there = everywhere & (jnp.arange(self.values.shape[-1]) != column)
         fewer = copy.copy(self)
-        object.__setattr__(fewer, "observed", everywhere & (jnp.arange(self.values.shape[-1]) != column))
+        object.__setattr__(fewer, "observed", there)
+        object.__setattr__(fewer, "values", jnp.where(there, self.values, 0))
         object.__setattr__(fewer, "most_missing", 1 + (self.most_missing or 0) if known else None)
         object.__setattr__(fewer, "standardization", None)
         return fewer

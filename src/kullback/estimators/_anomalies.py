@@ -2,6 +2,7 @@
 
 import abc
 import functools
+from numbers import Real
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,16 +19,20 @@ class RowQuestions(abc.ABC):
     """What is asked of an estimator's rows to find anomalies. Rows of a series are asked given those before them."""
 
     @abc.abstractmethod
-    def own_rows(self, count: int) -> tuple[np.ndarray, dict[str, Any]]:
+    def _own_rows(self, count: int) -> tuple[np.ndarray, dict[str, Any]]:
         """Return rows that the model draws, always the same, and what else a question about them needs."""
 
     @abc.abstractmethod
-    def row_log_likelihoods(self, X: Any, *args: Any, **extras: Any) -> np.ndarray:
+    def _row_log_likelihoods(self, X: Any, *args: Any, **extras: Any) -> np.ndarray:
         """Return the log-likelihood of each row, in nats, given those before it where there is time."""
 
     @abc.abstractmethod
-    def row_surprises(self, X: Any, *args: Any, **extras: Any) -> np.ndarray:
-        """Return −log p(entry | the rest of its row) in nats, given the rows before; 0 for a missing entry."""
+    def _row_surprises(self, X: Any, *args: Any, **extras: Any) -> np.ndarray:
+        """Return −log p(entry | the rest of its row) in nats, given the rows before.
+
+        NaN where there is no such number: the entry is missing or makes no difference, as in a row of counts that lacks
+        another one, or the row is impossible without it too.
+        """
 
     def threshold(self, contamination: float = 0.01) -> float:
         """Return the log-likelihood below which this share of the model's own rows lies, in nats.
@@ -46,14 +51,14 @@ class Anomalies:
     """
 
     def __init__(self, estimator: RowQuestions, contamination: float = 0.01):
-        if not 0 <= contamination < 1:
-            raise ValueError(f"contamination is {contamination}: it must be 0 or more, and less than 1.")
+        if not isinstance(contamination, Real) or not 0 <= contamination < 1:
+            raise ValueError(f"contamination is {contamination!r}: it must be 0 or more, and less than 1.")
         self._estimator, self._share = estimator, float(contamination)
         self._thresholds: dict[bytes, float] = {}
 
     @functools.cached_property
     def _drawn(self) -> tuple[np.ndarray, dict[str, Any]]:
-        rows, extras = self._estimator.own_rows(DRAWS)
+        rows, extras = self._estimator._own_rows(DRAWS)
         if not np.isfinite(rows).all():
             raise ValueError("the rows that the model draws are not finite: it grows too fast to say what is usual.")
         return np.asarray(rows, dtype=np.float64), extras
@@ -76,7 +81,7 @@ class Anomalies:
                 self._thresholds[key] = -np.inf
             else:
                 rows, extras = self._drawn
-                own = self._estimator.row_log_likelihoods(np.where(missing, np.nan, rows), **extras)
+                own = self._estimator._row_log_likelihoods(np.where(missing, np.nan, rows), **extras)
                 self._thresholds[key] = float(np.quantile(own, self._share))
         return self._thresholds[key]
 
@@ -84,12 +89,11 @@ class Anomalies:
     def usual(self) -> np.ndarray:
         """How surprising each column of the model's own rows is on average: its entropy given the others, in nats."""
         rows, extras = self._drawn
-        return self._estimator.row_surprises(rows, **extras).mean(axis=0)
+        return np.nan_to_num(self._estimator._row_surprises(rows, **extras)).mean(axis=0)
 
     def contributions(self, X: Any, **extras: Any) -> np.ndarray:
-        """Return how much more surprising each entry is than usual, in nats; 0 for a missing entry."""
-        surprises = self._estimator.row_surprises(X, **extras)
-        return np.where(np.isnan(np.asarray(X, dtype=np.float64)).reshape(surprises.shape), 0.0, surprises - self.usual)
+        """Return how much more surprising each entry is than usual, in nats; 0 where it cannot be said."""
+        return np.nan_to_num(self._estimator._row_surprises(X, **extras) - self.usual, nan=0.0, posinf=np.inf)
 
 
 @adaptive_jit
@@ -97,5 +101,6 @@ def row_surprises(model: Any, batch: Batch, *carry: Any) -> Any:
     """Return the log-likelihoods of rows without one entry, less those of the rows."""
     likelihood = model.log_likelihood(batch, *carry)[:, None]
     without = model.leave_one_out(batch, *carry)
-    # a row that is impossible without the entry as well says nothing of it
-    return jnp.where(jnp.isneginf(without), 0, without - likelihood)
+    observed = True if batch.observed is None else batch.observed.reshape(without.shape)
+    counts = observed & ~jnp.isneginf(without) & (without != likelihood)
+    return jnp.where(counts, without - likelihood, jnp.nan)

@@ -131,8 +131,8 @@ class Estimator(TableEstimator):
         """Log-likelihood of each row, in nats; of what is observed of it where entries are missing."""
         return self._ask(X, _log_likelihood)
 
-    def row_surprises(self, X: Any) -> np.ndarray:
-        """Return −log p(entry | the rest of its row) of each entry in nats, 0 where it is missing."""
+    def _row_surprises(self, X: Any) -> np.ndarray:
+        """Return −log p(entry | the rest of its row) of each entry in nats; NaN where there is no such number."""
         return np.asarray(self._answers(X, None, row_surprises)[1], dtype=np.float64)
 
     def contributions(self, X: Any) -> np.ndarray:
@@ -140,8 +140,9 @@ class Estimator(TableEstimator):
 
         The surprise of an entry is −log p(entry | the rest of its row), exact because what is missing is summed out;
         what is usual is its average over 10,000 rows that are drawn from the model. So it is about 0 for ordinary
-        entries, whatever the units of a column. It is 0 where an entry is missing, and inf where it alone makes the
-        row impossible. Where columns belong together as counts of one total do, all have the surprise of the row.
+        entries, whatever the units of a column. It is 0 where an entry is missing, inf where it alone makes the row
+        impossible, and 0 where the row is impossible without it too. Where columns belong together, as counts of one
+        total do, all have the surprise of the row.
 
         Returns
         -------

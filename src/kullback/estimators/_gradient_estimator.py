@@ -195,7 +195,7 @@ class GradientEstimator(TableEstimator):
         rows, model = self._question(X, least=1)
         return self._scores(model, rows).astype(rows.X.dtype, copy=False)
 
-    def row_surprises(self, X: Any) -> np.ndarray:
+    def _row_surprises(self, X: Any) -> np.ndarray:
         """Raise: a network has no likelihood of a part of a row."""
         raise ValueError(f"{type(self).__name__} cannot leave out an entry of a row: it has no surprise of its own.")
 

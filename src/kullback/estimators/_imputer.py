@@ -53,7 +53,8 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Return X with its missing entries filled in; what is there stays as it is."""
         check_is_fitted(self)
         check_method(self.method, None)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        if getattr(X, "ndim", 2) == 2:  # what is no table, the estimator refuses
+            validate_data(self, X, reset=False, skip_check_array=True)
         return self.estimator_.impute(X, method=self.method, random_state=self.random_state)
 
     def _estimator(self) -> TableEstimator:

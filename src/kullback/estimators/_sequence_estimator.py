@@ -315,7 +315,7 @@ class SequenceEstimator(ModelEstimator, RowQuestions):
 
         Rows with missing entries are compared with drawn rows that lack the same ones; a row without any entry is none.
         """
-        anomalies, likelihoods = Anomalies(self, contamination), self.row_log_likelihoods(X, lengths, inputs)
+        anomalies, likelihoods = Anomalies(self, contamination), self._row_log_likelihoods(X, lengths, inputs)
         return likelihoods < anomalies.thresholds(self._question(X, lengths, inputs)[0].X)
 
     def contributions(self, X: Any, lengths: Any = None, inputs: Any = None) -> np.ndarray:
@@ -323,9 +323,9 @@ class SequenceEstimator(ModelEstimator, RowQuestions):
 
         The surprise of an entry is −log p(entry | the rest of its row, the rows before), exact because what is missing
         is summed out; what is usual is its average over 10,000 rows that are drawn from the model. So it is about 0 for
-        ordinary entries, whatever the units of a column. It is 0 where an entry is missing, and inf where it alone
-        makes the row impossible. Where columns belong together as counts of one total do, all have the surprise of the
-        row.
+        ordinary entries, whatever the units of a column. It is 0 where an entry is missing, inf where it alone makes
+        the row impossible, and 0 where the row is impossible without it too. Where columns belong together, as counts
+        of one total do, all have the surprise of the row.
 
         Returns
         -------
@@ -334,12 +334,12 @@ class SequenceEstimator(ModelEstimator, RowQuestions):
         """
         return Anomalies(self).contributions(X, lengths=lengths, inputs=inputs)
 
-    def row_log_likelihoods(self, X: Any, lengths: Any = None, inputs: Any = None, carry: Any = None) -> np.ndarray:
+    def _row_log_likelihoods(self, X: Any, lengths: Any = None, inputs: Any = None, carry: Any = None) -> np.ndarray:
         """Return the log-likelihood of each row given those before it, in nats: that of `score_next`."""
         return self.score_next(X, lengths, inputs, carry).log_likelihood
 
-    def row_surprises(self, X: Any, lengths: Any = None, inputs: Any = None, carry: Any = None) -> np.ndarray:
-        """Return −log p(entry | the rest of its row, the rows before) in nats, 0 where it is missing.
+    def _row_surprises(self, X: Any, lengths: Any = None, inputs: Any = None, carry: Any = None) -> np.ndarray:
+        """Return −log p(entry | the rest of its row, the rows before) in nats; NaN where there is no such number.
 
         With the `carry` of other rows, that `score_next` returns, X goes on with them.
         """

@@ -128,15 +128,15 @@ class TableEstimator(DensityMixin, ModelEstimator, RowQuestions):
 
         Rows with missing entries are compared with drawn rows that lack the same ones; a row without any entry is none.
         """
-        anomalies, likelihoods = Anomalies(self, contamination), self.row_log_likelihoods(X)
+        anomalies, likelihoods = Anomalies(self, contamination), self._row_log_likelihoods(X)
         return likelihoods < anomalies.thresholds(self._question(X)[0].X)
 
-    def row_log_likelihoods(self, X: Any) -> np.ndarray:
+    def _row_log_likelihoods(self, X: Any) -> np.ndarray:
         """Return the log-likelihood of each row, in nats: `score_samples`."""
         return np.asarray(self.score_samples(X), dtype=np.float64)
 
     @in_precision(lambda self: self._bits)
-    def own_rows(self, count: int) -> tuple[np.ndarray, dict[str, Any]]:
+    def _own_rows(self, count: int) -> tuple[np.ndarray, dict[str, Any]]:
         """Return rows that the model draws, always the same."""
         check_is_fitted(self)
         return np.asarray(_sample(self.to_model(), jax.random.key(0), count), dtype=np.float64), {}

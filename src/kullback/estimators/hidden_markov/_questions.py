@@ -120,7 +120,7 @@ class HiddenMarkovQuestions(SequenceEstimator):
         found, emission = np.stack(states), self._emission
         return StateForecast(found, found @ emission.means(emission.from_attributes(self)))
 
-    def own_rows(self, count: int) -> tuple[np.ndarray, dict[str, Any]]:
+    def _own_rows(self, count: int) -> tuple[np.ndarray, dict[str, Any]]:
         """Return one sequence that the model draws, always the same."""
         return self.sample(count, random_state=0)[0], {}
 

@@ -84,7 +84,7 @@ class LinearDynamicalQuestions(SequenceEstimator):
         band = norm.ppf(0.5 + level / 2) * np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
         return Forecast(mean, covariance, mean - band, mean + band)
 
-    def own_rows(self, count: int) -> tuple[np.ndarray, dict[str, Any]]:
+    def _own_rows(self, count: int) -> tuple[np.ndarray, dict[str, Any]]:
         """Return one sequence that the system draws, always the same, with inputs of 0.
 
         What a row adds to the likelihood of a linear system is as likely with any inputs.
