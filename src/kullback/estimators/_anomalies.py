@@ -53,7 +53,8 @@ class Anomalies:
     def __init__(self, estimator: RowQuestions, contamination: float = 0.01):
         if not isinstance(contamination, Real) or not 0 <= contamination < 1:
             raise ValueError(f"contamination is {contamination!r}: it must be 0 or more, and less than 1.")
-        self._estimator, self._share = estimator, float(contamination)
+        self._estimator: RowQuestions = estimator
+        self._share = float(contamination)
         self._thresholds: dict[bytes, float] = {}
 
     @functools.cached_property
