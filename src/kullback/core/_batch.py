@@ -177,7 +177,7 @@ def block_rows(batch: Batch) -> int:
     """Return how many rows to work on at once: fewer where each of them becomes many features or a matrix."""
     n = int(np.prod(batch.values.shape[1:]))
     if batch.observed is not None:
-        rows = _AT_ONCE // (2 * n * n)
+        rows = _AT_ONCE // (8 * n * n)  # small blocks stay in the cache, and little of the last one is padding
     elif batch.standardization is not None:
         rows = max(_IN_CACHE // n, 256)
     else:
