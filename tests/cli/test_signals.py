@@ -58,7 +58,7 @@ def heard():
 def test_a_signal_while_rows_are_scored_leaves_nothing(run, monkeypatch, tmp_path, number):
     write_csv("data.csv", rows_for("gaussian-mixture"))
     kullback.GaussianMixture(1).fit(rows_for("gaussian-mixture")).save("m.safetensors")
-    monkeypatch.setattr("kullback.cli._row_scores.Floor.__init__", lambda *_: signal.raise_signal(number))
+    monkeypatch.setattr("kullback.estimators.Anomalies.__init__", lambda *_: signal.raise_signal(number))
     before = signal.getsignal(signal.SIGTERM)
     told = run("score", "m.safetensors", "data.csv", "--output", "s.csv", code=128 + number)
     assert "Traceback" not in told.output

@@ -1,6 +1,19 @@
 """kullback impute."""
 
+import enum
+from typing import Annotated
+
+import typer
+
 from kullback.cli import _arguments as given
+
+
+class ImputeMethod(enum.StrEnum):
+    """What is filled in."""
+
+    draw = "draw"
+    mean = "mean"
+    mode = "mode"
 
 
 def impute(
@@ -9,6 +22,10 @@ def impute(
     output: given.Output = None,
     keep: given.Keep = "all",
     row_numbers: given.RowNumbers = True,
+    method: Annotated[
+        ImputeMethod,
+        typer.Option(help="draw: random, as the data varies. mean: the expected value. mode: the most likely value."),
+    ] = ImputeMethod.draw,
     random_state: given.RandomState = None,
     batch_rows: given.BatchRows = 4096,
     format: given.Format = None,
@@ -18,7 +35,7 @@ def impute(
     quiet: given.Quiet = False,
     as_json: given.Json = False,
 ) -> None:
-    """Fill the missing values of a table with draws from the model.
+    """Fill in the missing values of a table, given the rest of it.
 
     The columns of the model are filled in place; entries that are there stay as they are in the file. Tables are filled
     batch by batch; a series is read as a whole first.
@@ -47,7 +64,7 @@ def impute(
         )
         for chunk, kept in batches:
             with keeper.naming(source, kept, chunk):
-                X = estimator.impute(chunk.X, random_state=random, **chunk.extras)
+                X = estimator.impute(chunk.X, method=method.value, random_state=random, **chunk.extras)
             table.write(keeper.filled(kept, source, chunk, X))
             filled += int(np.isnan(chunk.X).sum())
     if not quiet:

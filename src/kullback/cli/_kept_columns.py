@@ -40,7 +40,7 @@ class KeptColumns:
 
     def naming(self, source: Any, kept: Kept, chunk: Chunk) -> contextlib.AbstractContextManager[None]:
         """Let errors about rows that were read speak of the rows and columns of the data."""
-        return naming_rows(self._data, kept.rows.tolist(), self._labels(source, chunk))
+        return naming_rows(self._data, kept.rows.tolist(), self.labels(source, chunk))
 
     def beside(self, source: Any, chunk: Chunk, answers: dict[str, Any]) -> dict[str, Any]:
         """Return the columns of an answer: the number of each row, what is kept, and the answers."""
@@ -52,14 +52,14 @@ class KeptColumns:
 
     def filled(self, kept: Kept, source: Any, chunk: Chunk, X: np.ndarray) -> dict[str, Any]:
         """Return what is kept with the columns of a table in the place of those of the model, in the file's order."""
-        labels = self._labels(source, chunk)
+        labels = self.labels(source, chunk)
         new = self._saved.entries(X, [self._is_truth(source, label) for label in labels])
         columns = self._arrange(kept, self._read_values(source, chunk), {})
         for place, (label, values) in enumerate(zip(labels, new, strict=True)):
             columns[label] = columns[label].fill(np.isnan(chunk.X[:, place]), values)
         return columns
 
-    def _labels(self, source: Any, chunk: Chunk) -> list[str]:
+    def labels(self, source: Any, chunk: Chunk) -> list[str]:
         """Return the names of the columns of the model in the data, as they go along."""
         width = chunk.X.shape[1] + len(self._saved.roles.own_columns)
         labels = source.names or list(range(width))
@@ -71,7 +71,7 @@ class KeptColumns:
 
     def _read_values(self, source: Any, chunk: Chunk) -> dict[str, Values]:
         """Return what the columns mean that the model reads."""
-        labels = self._labels(source, chunk)
+        labels = self.labels(source, chunk)
         values = self._saved.entries(chunk.X, [self._is_truth(source, label) for label in labels], as_read=True)
         return dict(zip(labels, values, strict=True))
 

@@ -1,4 +1,4 @@
-"""The log-likelihood of each row, and where a row is too unlikely."""
+"""The log-likelihood of each row, and which columns make a row unlikely."""
 
 import functools
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kullback.cli._column_roles import Chunk
+from kullback.cli._output_columns import Values
 from kullback.cli._saved_model import SavedModel
 from kullback.estimators import Anomalies
 
@@ -14,12 +15,14 @@ from kullback.estimators import Anomalies
 class RowScores(NamedTuple):
     """Log-likelihoods in nats, and the most probable component or state of each row, where there is one.
 
-    `responsibilities` are the probabilities of all components or states, where they are asked for.
+    `responsibilities` are the probabilities of all components or states, where they are asked for. `given` is what a
+    row is scored by besides itself: where sequences begin, inputs, and what is known of the rows before.
     """
 
     log_likelihood: np.ndarray
     component: np.ndarray | None
-    responsibilities: np.ndarray | None = None
+    responsibilities: np.ndarray | None
+    given: dict[str, Any]
 
 
 def row_scorer(saved: SavedModel, responsibilities: bool = False) -> Callable[[Chunk], RowScores]:
@@ -37,7 +40,7 @@ def name_responsibilities(found: np.ndarray | None) -> dict[str, np.ndarray]:
 def _score_table(saved: SavedModel, responsibilities: bool, chunk: Chunk) -> RowScores:
     component = saved.estimator.predict(chunk.X) if saved.capabilities.predicts else None
     shares = saved.estimator.predict_proba(chunk.X) if responsibilities else None
-    return RowScores(saved.estimator.score_samples(chunk.X), component, shares)
+    return RowScores(saved.estimator.score_samples(chunk.X), component, shares, {})
 
 
 class SeriesScorer:
@@ -54,18 +57,21 @@ class SeriesScorer:
         goes_on = chunk.sequence is None or chunk.sequence[0] == self._last
         self._last = None if chunk.sequence is None else chunk.sequence[-1]
         carry = self._carry if goes_on else None
-        found = self._estimator.score_next(chunk.X, chunk.lengths, chunk.inputs, carry)
+        given = {"lengths": chunk.lengths, "inputs": chunk.inputs, "carry": carry}
+        found = self._estimator.score_next(chunk.X, **given)
         self._carry = found.carry
         component = found.states.argmax(axis=1) if self._predicts else None
-        return RowScores(found.log_likelihood, component, found.states if self._shares else None)
+        return RowScores(found.log_likelihood, component, found.states if self._shares else None, given)
 
 
-class Floor:
-    """The log-likelihood below which only a small share of the model's own rows lies."""
-
-    def __init__(self, saved: SavedModel, share: float):
-        self._anomalies = Anomalies(saved.estimator, share)
-
-    def of(self, X: np.ndarray) -> np.ndarray:
-        """Return the floor of each row."""
-        return self._anomalies.thresholds(X)
+def explain(
+    anomalies: Anomalies, chunk: Chunk, scores: RowScores, unlikely: np.ndarray, names: list[str], whole: bool
+) -> dict[str, Any]:
+    """Return the column that contributes most to each anomaly, and, as a `whole`, the contributions of all columns."""
+    found = np.zeros(chunk.X.shape)
+    if whole or unlikely.any():
+        chosen = slice(None) if whole or scores.given else unlikely  # a row of a series needs those before it
+        found[chosen] = anomalies.contributions(chunk.X[chosen], **scores.given)
+    which = Values(np.where(unlikely, found.argmax(axis=1), np.nan), words=names)
+    every = {f"contribution_{name}": found[:, place] for place, name in enumerate(names)} if whole else {}
+    return {"unlikely_column": which, **every}

@@ -18,6 +18,13 @@ def score(
         float,
         typer.Option(help="A row is an anomaly if it is less likely than all but this share of the model's rows."),
     ] = 0.01,
+    contributions: Annotated[
+        bool,
+        typer.Option(
+            "--contributions",
+            help="Add a column for each column of the model: how much it contributes to a row being unlikely, in nats.",
+        ),
+    ] = False,
     batch_rows: given.BatchRows = 4096,
     format: given.Format = None,
     header: given.Header = True,
@@ -26,16 +33,18 @@ def score(
     quiet: given.Quiet = False,
     as_json: given.Json = False,
 ) -> None:
-    """Compute the log-likelihood and the component of each row, and flag anomalies.
+    """Compute the log-likelihood and the component of each row, flag anomalies, and name the column behind each.
 
     Rows of a series are scored given the rows before them, and their component is the most probable state so far. The
-    limit of anomalies comes from 10,000 rows that are drawn from the model itself, not from the data.
+    limit of anomalies comes from 10,000 rows that are drawn from the model itself, not from the data. The
+    unlikely_column of an anomaly is the one that is most surprising given the others, compared with what is usual.
     """
     from kullback.cli._kept_columns import KeptColumns
     from kullback.cli._messages import count, print_message, print_warnings
-    from kullback.cli._row_scores import Floor, name_responsibilities, row_scorer
+    from kullback.cli._row_scores import explain, name_responsibilities, row_scorer
     from kullback.cli._saved_model import SavedModel
     from kullback.cli._table import Table
+    from kullback.estimators import Anomalies
     from kullback.sources import is_stream
 
     if not 0 <= anomaly < 1:
@@ -49,15 +58,16 @@ def score(
     source = saved.open(data, header, keep=keeper.keep, **options)
     rows, flagged, total = 0, 0, 0.0
     with print_warnings(quiet), Table(output, as_json) as table:
-        scorer, floor = row_scorer(saved, responsibilities), Floor(saved, anomaly)
+        scorer, anomalies = row_scorer(saved, responsibilities), Anomalies(saved.estimator, anomaly)
         for chunk in saved.chunks(source):
             X = chunk.X
             with keeper.naming(source, source.kept, chunk):
                 found = scorer(chunk)
-            unlikely = found.log_likelihood < floor.of(X)
+            unlikely = found.log_likelihood < anomalies.thresholds(X)
             answers = {"log_likelihood": found.log_likelihood}
             answers |= {} if found.component is None else {"component": found.component}
             answers |= {"anomaly": unlikely} | name_responsibilities(found.responsibilities)
+            answers |= explain(anomalies, chunk, found, unlikely, keeper.labels(source, chunk), contributions)
             table.write(keeper.beside(source, chunk, answers))
             rows, flagged, total = rows + len(X), flagged + int(unlikely.sum()), total + found.log_likelihood.sum()
     if not quiet:
