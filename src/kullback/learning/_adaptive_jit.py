@@ -21,7 +21,11 @@ def adaptive_jit(function: Function) -> Function:
 
     Models that spend their time in loops over rows gain nothing from the costliest half of the care.
     """
-    optimized, fast_compiled, light = filter_jit(function), filter_jit(function, quick_jit), filter_jit(function, light_jit)
+    optimized, fast_compiled, light = (
+        filter_jit(function),
+        filter_jit(function, quick_jit),
+        filter_jit(function, light_jit),
+    )
 
     @functools.wraps(function)
     def call(model: object, data: object, *args: object) -> object:

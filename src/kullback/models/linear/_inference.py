@@ -46,8 +46,8 @@ _FEW = 256
 class Line(NamedTuple):
     """How the rows follow each other: which start a sequence, what each counts, and what pushes its state.
 
-    `before` is the state before row 0, None where that one starts a sequence. Rows `ahead` do not count yet. Where it is
-    `steady`, statistics are worked out by tables only, and the log-likelihood is NaN if they do not reach all rows.
+    `before` is the state before row 0, None where that one starts a sequence. Rows `ahead` do not count yet. Where it
+    is `steady`, statistics are worked out by tables only, and the log-likelihood is NaN if they do not reach all rows.
     """
 
     start: Bool[Array, " rows"]
