@@ -232,6 +232,19 @@ def _cold_start() -> Rows:
     return {"fresh process: import and fit, 1,000 × 4 × 3": _timed(run)}
 
 
+def _cold_system() -> Rows:
+    from kullback.estimators import LinearDynamicalSystem
+
+    t = np.arange(20_000)
+    X = np.stack([np.sin(0.1 * t), np.cos(0.13 * t)], axis=1) + 0.3 * np.random.default_rng(0).normal(size=(20_000, 2))
+    _wait_for_turn()
+    return {
+        "cold fit of a LinearDynamicalSystem, 20,000 × 2 × 4": _timed(
+            lambda: LinearDynamicalSystem(4, random_state=0, max_iter=20, tol=0.0).fit(X)
+        )
+    }
+
+
 def _import_all() -> Rows:
     def run() -> None:
         import kullback  # noqa: F401
@@ -319,6 +332,7 @@ GROUPS: dict[str, Callable[[], Rows]] = {
     "gaussian-hmm": _gaussian_hmm,
     "casino": _casino,
     "system": _system,
+    "cold-system": _cold_system,
     "compilations": _compilations,
 }
 #: Groups in which every round says the same.

@@ -25,6 +25,7 @@ FAST_COMPILE = (
 os.environ.setdefault("XLA_FLAGS", " ".join(FAST_COMPILE))
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("MPLBACKEND", "agg")
+os.environ.pop("KULLBACK_CACHE", None)
 
 
 def pytest_configure(config):

@@ -6,6 +6,7 @@ is here.
 
 from typing import Any
 
+from kullback._compilation_cache import enable_compilation_cache
 from kullback._loading import load_name
 from kullback.estimators import REGISTRY
 
@@ -28,7 +29,7 @@ _NAMES = (*REGISTRY, "Imputer", "combine", "load", "relative_entropy")
 _SEARCHES = ("minimize", "minimize_binary")
 _PICTURES = ("plot",)
 
-__all__ = ["__version__", *_NAMES, *_SEARCHES, *_PICTURES, *_ROOMS]  # pyright: ignore
+__all__ = ["__version__", "enable_compilation_cache", *_NAMES, *_SEARCHES, *_PICTURES, *_ROOMS]  # pyright: ignore
 
 
 def __getattr__(name: str) -> Any:

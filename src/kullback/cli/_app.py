@@ -1,5 +1,7 @@
 """The `kullback` command. Nothing heavy is imported before a command runs."""
 
+import contextlib
+import os
 from typing import Annotated
 
 import typer
@@ -61,6 +63,9 @@ def _root(
     ] = False,
 ) -> None:
     """Fit models with hidden variables to files and streams, combine them, and apply them."""
+    if context.invoked_subcommand is not None and os.environ.get("KULLBACK_CACHE"):
+        with contextlib.suppress(OSError):  # without it everything works, later
+            kullback.enable_compilation_cache()
     _help_without_command(context)
 
 
