@@ -16,7 +16,7 @@ from kullback.core._statistics import (
     expand,
     share,
 )
-from kullback.core._text import html_of, text_of, value_text
+from kullback.core._text import value_text
 
 __all__ = [
     "MOST_CATEGORIES",
@@ -40,11 +40,9 @@ __all__ = [
     "block_rows",
     "by_blocks",
     "expand",
-    "html_of",
     "replace",
     "row_weight",
     "share",
-    "text_of",
     "value_text",
     "weighted_total",
 ]
