@@ -3,13 +3,11 @@
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
 from scipy.special import polygamma
 
-from contracts.quick import quick
 from kullback.families import (
     Beta,
     Categorical,
@@ -65,30 +63,18 @@ def test_it_finds_what_the_closed_forms_say(name):
     np.testing.assert_allclose(shot.end, middle, rtol=1e-9, atol=1e-9 * np.max(np.abs(middle)))
 
 
-@quick
-def read(p, q):
-    times = jnp.linspace(0, 1, 5)
-    velocity = logarithm_map(p, q)
-    curve = jax.vmap(lambda t: exponential_map(p, t * velocity))(times)
-    lengths = jnp.stack([fisher_rao_distance(p, q), fisher_rao_distance(q, p)])
-    return curve, lengths, jeffreys(p, q)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(UNKNOWN))
 def test_it_is_a_shortest_way_at_constant_speed(name):
     p, q = UNKNOWN[name]
-    curve, (there, back), bound = read(p, q)
-    np.testing.assert_allclose(there, back, rtol=1e-8)
-    assert np.all(there**2 < bound)
-    for place, end in ((0, p), (-1, q)):
-        reached = jax.tree.map(lambda leaf, i=place: leaf[i], curve)
-        np.testing.assert_array_less(reached.relative_entropy(end), 1e-15 + 1e-16 * bound**2)
-    # what lies between is as far apart as its times are
-    first, second = (jax.tree.map(lambda leaf, i=i: leaf[i : i + 4], curve) for i in (0, 1))
-    np.testing.assert_allclose(
-        connect(first, second).square, np.broadcast_to(there**2 / 16, (4, *there.shape)), rtol=1e-6
-    )
+    there, back = connect(p, q), connect(q, p)
+    assert np.all(there.found & back.found)
+    np.testing.assert_allclose(there.square, back.square, rtol=1e-8)
+    assert np.all(there.square < jeffreys(p, q))
+    end, middle = shoot(p, there.first).end, shoot(p, 0.5 * there.first).end
+    np.testing.assert_allclose(end, q.natural, rtol=1e-7, atol=1e-8 * np.max(np.abs(q.natural)))
+    half = connect(p.at("natural", middle), q)
+    np.testing.assert_allclose(half.square, there.square / 4, rtol=1e-7)
 
 
 @pytest.mark.slow

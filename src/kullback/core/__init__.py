@@ -28,7 +28,7 @@ from kullback.core._statistics import (
     expand,
     share,
 )
-from kullback.core._text import html_of, text_of, value_text
+from kullback.core._text import value_text
 
 __all__ = [
     "MOST_CATEGORIES",
@@ -53,7 +53,6 @@ __all__ = [
     "block_rows",
     "by_blocks",
     "expand",
-    "html_of",
     "keep_observed",
     "keep_rows",
     "map_rows",
@@ -61,7 +60,6 @@ __all__ = [
     "replace",
     "row_weight",
     "share",
-    "text_of",
     "value_text",
     "weighted_total",
 ]
