@@ -15,9 +15,9 @@ def encode_collection(X: Any, known: Categories | None) -> tuple[Any, TableColum
 
     Categories are those that are `known`, or those that the types of columns list: all blocks number them alike.
     """
-    dtypes = getattr(X, "dtypes", None)
-    if dtypes is None or not hasattr(X, "map_partitions"):
+    if not hasattr(type(X), "map_partitions") or not hasattr(type(X), "dtypes"):  # a Delayed has every attribute
         return None
+    dtypes = X.dtypes
     pandas = sys.modules["pandas"]
     for label, dtype in dtypes.items():
         if str(dtype) == "object":
