@@ -4,15 +4,16 @@ import copy
 import functools
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kullback.core import ClosedFormModel
+from kullback.core import Batch, ClosedFormModel, TimeIndex
 from kullback.estimators import check_lengths
 from kullback.report._columns import Column
 from kullback.report._text import clean, number
 from kullback.report._view import view_model
-from kullback.runtime import computing
+from kullback.runtime import computing, in_float64, jit
 
 #: Rows that are drawn from a model, and rows of the data that say what is usual: at most, and at least.
 _DRAWS, _USUAL, _FEW = 2000, 500, 20
@@ -126,7 +127,7 @@ class ReportContext:
             return None
         if not self.has_time:
             return np.asarray(self.estimator.score_samples(self.X))
-        return np.asarray(self.estimator.row_log_likelihoods(self.X, self.lengths, self.inputs))
+        return np.asarray(self.estimator.score_next(self.X, self.lengths, self.inputs).log_likelihood)
 
     def contributions(self, rows: np.ndarray) -> np.ndarray | None:
         """Return how much more surprising each entry of some rows is than most of its column, in nats.
@@ -140,15 +141,25 @@ class ReportContext:
             return None
         if self.has_time:
             asked = np.arange(len(self.X))
-            surprises = np.asarray(self.estimator.row_surprises(self.X, self.lengths, self.inputs))
+            surprises = self._surprises(asked, TimeIndex.of_lengths(self.lengths, self.inputs))
             found = surprises[rows]
         else:
             asked = np.random.default_rng(0).permutation(len(self.X))[:_USUAL]
-            surprises = np.asarray(self.estimator.row_surprises(self.X[np.append(rows, asked)]))
+            surprises = self._surprises(np.append(rows, asked))
             found, surprises = np.split(surprises, [len(rows)])
         known = np.ma.masked_invalid(np.where(np.isfinite(self.X[asked]), surprises, np.nan))
         usual = np.ma.median(known, axis=0).filled(0.0)
         return np.where(np.isfinite(self.X[rows]), found - usual, 0.0)
+
+    @in_float64
+    def _surprises(self, rows: np.ndarray, time: TimeIndex | None = None) -> np.ndarray:
+        """Return −log p(entry | the rest of its row) of some rows, in nats, given the rows before them in time."""
+        assert self.X is not None
+        missing, threshold = np.isnan(self.X[rows]), self.estimator.get_params(deep=False).get("binarize")
+        values = self.X[rows] if threshold is None else (self.X[rows] > threshold).astype(float)
+        observed = ~missing if missing.any() else None
+        batch = Batch(np.where(missing, 0.0, values), None, 0.0, observed, None, time)
+        return np.asarray(_surprises(self.model, batch))
 
     @functools.cached_property
     def draws(self) -> np.ndarray:
@@ -170,6 +181,13 @@ class ReportContext:
         if self.has_time:
             return np.asarray(self.estimator.predict(self.X, self.lengths))
         return self.responsibilities.argmax(axis=1)
+
+
+@jit
+def _surprises(model: Any, batch: Batch) -> Any:
+    without = model.leave_one_out(batch)
+    # a row that is impossible without the entry as well says nothing of it
+    return jnp.where(jnp.isneginf(without), 0.0, without - model.log_likelihood(batch)[:, None])
 
 
 def describe_gaps(X: np.ndarray) -> str:
