@@ -50,7 +50,7 @@ class Anomalies:
     Rows with missing entries are compared with drawn rows that lack the same columns.
     """
 
-    def __init__(self, estimator: RowQuestions, contamination: float = 0.01):
+    def __init__(self, estimator: RowQuestions, contamination: Any = 0.01):
         if not isinstance(contamination, Real) or not 0 <= contamination < 1:
             raise ValueError(f"contamination is {contamination!r}: it must be 0 or more, and less than 1.")
         self._estimator: RowQuestions = estimator
