@@ -127,7 +127,7 @@ def test_checkpoints_of_other_commands_are_refused(run, refused):
     command = ["--save", "m.safetensors", "--random-state", 0, "--checkpoint", "run.ckpt"]
     run("fit", "gaussian-mixture", "data.csv", "--n-components", 3, *command)
     same = ["fit", "gaussian-mixture", "data.csv", "--n-components"]
-    assert "n_components was 3 there and is 2 here" in refused(*same, 2, *command, "--resume")
+    assert "--n-components was 3 there and is 2 here" in refused(*same, 2, *command, "--resume")
     other = ["fit", "gaussian-mixture", "other.csv", "--n-components", 3]
     assert "data was" in refused(*other, *command, "--resume")
     assert "kind was 'GaussianMixture'" in refused("fit", "mixture", "data.csv", *command, "--resume")

@@ -73,8 +73,8 @@ def test_columns_are_chosen_and_remembered(run, refused):
     write_csv("data.csv", X, ["a", "b", "c", "d"])
     write_csv("turned.csv", X[:, ::-1], ["d", "c", "b", "a"])
     run("fit", "gaussian-mixture", "data.csv", "--columns", "c,a", "--save", "m.safetensors", "--random-state", 0)
-    first = run("score", "m.safetensors", "data.csv", "--quiet").stdout
-    assert run("score", "m.safetensors", "turned.csv", "--quiet").stdout == first
+    first = run("score", "m.safetensors", "data.csv", "--quiet", "--keep", "none").stdout
+    assert run("score", "m.safetensors", "turned.csv", "--quiet", "--keep", "none").stdout == first
     write_csv("less.csv", X[:, :2], ["a", "b"])
     assert "less.csv has no column 'c'" in refused("score", "m.safetensors", "less.csv", "--quiet")
 
@@ -91,8 +91,9 @@ def test_words_are_remembered(run, refused, tmp_path):
     assert sorted(source["codes"]["shape"]) == ["flat", "round", "square"]
     # the other way round the words come in another order, and mean the same
     (tmp_path / "turned.csv").write_text("shape,color\n" + "\n".join(",".join(r.split(",")[::-1]) for r in rows[::-1]))
-    there = run("score", "m.safetensors", "words.csv", "--quiet").stdout.splitlines()[1:]
-    back = run("score", "m.safetensors", "turned.csv", "--quiet").stdout.splitlines()[1:]
+    alone = ["--quiet", "--keep", "none", "--no-row-numbers"]
+    there = run("score", "m.safetensors", "words.csv", *alone).stdout.splitlines()[1:]
+    back = run("score", "m.safetensors", "turned.csv", *alone).stdout.splitlines()[1:]
     assert there == back[::-1]
     drawn = run("sample", "m.safetensors", "-n", 50).stdout.splitlines()
     assert drawn[0] == "color,shape"

@@ -189,7 +189,7 @@ def test_models_are_combined(run, refused, tmp_path):
     assert "--weights is 'x'" in refused(*both, "--weights", "x")
     write_csv("data.csv", rows_for("gaussian-mixture"), ["c0", "c1", "c2", "other"])
     run("fit", "gaussian-mixture", "data.csv", "--save", "c.safetensors")
-    assert "other columns" in refused("combine", "a.safetensors", "c.safetensors", "--save", "all.safetensors")
+    assert "different columns" in refused("combine", "a.safetensors", "c.safetensors", "--save", "all.safetensors")
     run("fit", "mixture", "data.csv", "--save", "d.safetensors")
     assert "all must have the same type" in refused(
         "combine", "c.safetensors", "d.safetensors", "--save", "all.safetensors"
@@ -206,9 +206,9 @@ def test_models_of_frames_and_of_arrays_are_read(run):
     kullback.GaussianMixture(3, random_state=0).partial_fit(frame).save("frame.safetensors")
     kullback.GaussianMixture(3, random_state=0).partial_fit(X[:, [2, 0]]).save("array.safetensors")
     write_csv("two.csv", X[:, [2, 0]])
-    named = run("score", "frame.safetensors", "data.csv", "--quiet")
+    named = run("score", "frame.safetensors", "data.csv", "--quiet", "--keep", "none")
     assert named.stderr == ""
-    assert named.stdout == run("score", "array.safetensors", "two.csv", "--quiet").stdout
+    assert named.stdout == run("score", "array.safetensors", "two.csv", "--quiet", "--keep", "none").stdout
     assert run("sample", "array.safetensors").stdout.startswith("x0,x1\n")
 
 
