@@ -51,7 +51,8 @@ class Anomalies:
     """
 
     def __init__(self, estimator: RowQuestions, contamination: Any = 0.01):
-        if not isinstance(contamination, Real) or not 0 <= contamination < 1:
+        share = float(contamination) if isinstance(contamination, Real) else np.nan
+        if not 0 <= share < 1:
             raise ValueError(f"contamination is {contamination!r}: it must be 0 or more, and less than 1.")
         self._estimator: RowQuestions = estimator
         self._share = float(contamination)
