@@ -26,8 +26,8 @@ def enable_compilation_cache(path: str | os.PathLike[str] | None = None) -> Path
 
     Call it first: once JAX has loaded, its loader prints a harmless complaint for each function it reads. What is
     stored is code that will run, so the folder must belong to you, and nobody else may write to it. Each entry is
-    compared with its checksum before JAX may read it; where a process dies while it uses the folder, the entries are dropped and the
-    folder rests for a week. A cache that JAX was already told of is left as it is.
+    compared with its checksum before JAX may read it; where a process dies while it uses the folder, the entries are
+    dropped and the folder rests for a week. A cache that JAX was already told of is left as it is.
 
     Parameters
     ----------
