@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from scipy import stats
 from statsmodels.datasets import nile
 from statsmodels.tsa.statespace.structural import UnobservedComponents
 
@@ -278,3 +279,17 @@ def test_a_system_that_grows_beyond_all_numbers_says_so(question):
     system.transition_ = np.full((1, 1), 1e120)
     with pytest.raises(ValueError, match="no answer that is finite"):
         getattr(system, question)(rows)
+
+
+def test_gains_that_never_settle_are_learned_from_row_by_row():
+    rng = np.random.default_rng(0)
+    X, noise = 3 + rng.normal(size=(1500, 1)), 1e-14
+    fixed = ("transition", "transition_noise", "observation", "observation_noise", "initial_mean", "initial_covariance")
+    system = LinearDynamicalSystem(1, fixed=fixed, offset=False, max_iter=1, tol=0.0)
+    for name, value in zip(fixed, ([[1.0]], [[noise]], [[1.0]], [[1.0]], [0.0], [[4.0]]), strict=True):
+        setattr(system, f"{name}_", np.array(value))
+    system.fit(X)
+    steps = np.arange(len(X))
+    covariance = 4 + noise * np.minimum(steps[:, None], steps) + np.eye(len(X))
+    expected = stats.multivariate_normal(np.zeros(len(X)), covariance).logpdf(X[:, 0]) / len(X)
+    np.testing.assert_allclose(system.lower_bounds_[0], expected, rtol=1e-9)
