@@ -72,7 +72,9 @@ def test_batch_em_chooses_families_too(run, tmp_path):
     found = kullback.load("m.safetensors")
     assert found.family == ["gaussian", "categorical", "bernoulli"]
     assert np.sort(found.mean_0_.ravel()) == pytest.approx([20, 35], abs=1)
-    scores = run("score", "m.safetensors", "plant.csv", "--quiet").stdout.splitlines()[1:]
+    scores = run(
+        "score", "m.safetensors", "plant.csv", "--quiet", "--keep", "none", "--no-row-numbers"
+    ).stdout.splitlines()[1:]
     component = np.array([int(line.split(",")[1]) for line in scores])
     assert np.mean((component == component[0]) == (runs == runs[0])) > 0.99
     drawn = run("sample", "m.safetensors", "-n", 50, "--random-state", 0).stdout.splitlines()
