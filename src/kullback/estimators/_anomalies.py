@@ -51,7 +51,7 @@ class Anomalies:
     """
 
     def __init__(self, estimator: RowQuestions, contamination: Any = 0.01):
-        if not isinstance(contamination, Real) or not 0 <= contamination < 1:
+        if not isinstance(contamination, Real) or not 0 <= float(contamination) < 1:
             raise ValueError(f"contamination is {contamination!r}: it must be 0 or more, and less than 1.")
         self._estimator, self._share = estimator, float(contamination)
         self._thresholds: dict[bytes, float] = {}
