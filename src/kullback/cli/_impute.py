@@ -65,7 +65,7 @@ def impute(
         for chunk, kept in batches:
             with keeper.naming(source, kept, chunk):
                 X = estimator.impute(chunk.X, method=method.value, random_state=random, **chunk.extras)
-            table.write(keeper.filled(kept, source, chunk, X))
+            table.write(keeper.filled(kept, source, chunk, X, whole=method is not ImputeMethod.mean))
             filled += int(np.isnan(chunk.X).sum())
     if not quiet:
         left_out = f", {count(source.bad_rows, 'bad row')} left out" if source.bad_rows else ""

@@ -50,10 +50,10 @@ class KeptColumns:
         """Return the same of several batches that were read as one."""
         return self._arrange(kept, self._read_values(source, chunk), answers)
 
-    def filled(self, kept: Kept, source: Any, chunk: Chunk, X: np.ndarray) -> dict[str, Any]:
+    def filled(self, kept: Kept, source: Any, chunk: Chunk, X: np.ndarray, whole: bool) -> dict[str, Any]:
         """Return what is kept with the columns of a table in the place of those of the model, in the file's order."""
         labels = self.labels(source, chunk)
-        new = self._saved.entries(X, [self._is_truth(source, label) for label in labels])
+        new = self._saved.entries(X, [self._is_truth(source, label) for label in labels], whole)
         columns = self._arrange(kept, self._read_values(source, chunk), {})
         for place, (label, values) in enumerate(zip(labels, new, strict=True)):
             columns[label] = columns[label].fill(np.isnan(chunk.X[:, place]), values)
@@ -72,7 +72,8 @@ class KeptColumns:
     def _read_values(self, source: Any, chunk: Chunk) -> dict[str, Values]:
         """Return what the columns mean that the model reads."""
         labels = self.labels(source, chunk)
-        values = self._saved.entries(chunk.X, [self._is_truth(source, label) for label in labels], as_read=True)
+        truth = [self._is_truth(source, label) for label in labels]
+        values = self._saved.entries(chunk.X, truth, self._saved.reads_whole)
         return dict(zip(labels, values, strict=True))
 
     def _arrange(self, kept: Kept, read: dict[str, Values], answers: dict[str, Any]) -> dict[str, Any]:

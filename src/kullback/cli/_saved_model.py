@@ -94,20 +94,25 @@ class SavedModel(NamedTuple):
         names = self.names or [f"x{place}" for place in range(X.shape[1])]
         return dict(zip(names, self.entries(X), strict=True))
 
-    def entries(self, X: np.ndarray, truth: Sequence[bool] = (), as_read: bool = False) -> list[Values]:
-        """Return the columns of a table, of which some hold true and false.
+    @property
+    def reads_whole(self) -> bool:
+        """Whether counts that were read are whole; a model that turns numbers into 0 and 1 itself may read others."""
+        return self.estimator.get_params(deep=False).get("binarize") is None
 
-        A model that turns numbers into 0 and 1 itself may have read others: `as_read` they need not be whole.
+    def entries(self, X: np.ndarray, truth: Sequence[bool] = (), whole: bool = True) -> list[Values]:
+        """Return the columns of a table, of which some hold true and false. Counts need not be whole, as means are not.
+
+        A mean of true and false is the likelier of the two.
         """
         labels = self.names or [str(place) for place in range(X.shape[1])]
         discrete = self.estimator.discrete_columns
-        may_be_any = as_read and self.estimator.get_params(deep=False).get("binarize") is not None
+        holds_truth = [bool(truth) and truth[place] and label not in self.codes for place, label in enumerate(labels)]
         return [
             Values(
-                X[:, place],
-                discrete[place] and not may_be_any,
+                np.where(np.isnan(X[:, place]), np.nan, X[:, place] > 0.5) if holds_truth[place] else X[:, place],
+                discrete[place] and whole,
                 self.codes.get(label),
-                bool(truth) and truth[place] and label not in self.codes,
+                holds_truth[place],
             )
             for place, label in enumerate(labels)
         ]

@@ -55,7 +55,7 @@ class Anomalies:
         if not 0 <= share < 1:
             raise ValueError(f"contamination is {contamination!r}: it must be 0 or more, and less than 1.")
         self._estimator: RowQuestions = estimator
-        self._share = float(contamination)
+        self._share = share
         self._thresholds: dict[bytes, float] = {}
 
     @functools.cached_property
