@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import jax
+import jax.numpy as jnp
 from jax.experimental.xla_metadata import set_xla_metadata
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -32,8 +33,13 @@ def one_kernel(function: Function, **options: Any) -> Function:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         found = compiled(*args, **kwargs)
-        if jax.default_backend() != "cpu" or jax.core.trace_ctx.is_top_level():
+        if jax.default_backend() != "cpu" or jax.core.trace_ctx.is_top_level() or _has_single(args, kwargs):
             return found
         return set_xla_metadata(found, **_ATTRIBUTES)  # of the call that the values come from, and of nothing inside it
 
     return cast(Function, call)
+
+
+def _has_single(args: Any, kwargs: Any) -> bool:
+    """Whether an axis has length 1: XLA simplifies what is done along it, and may leave an argument without a use."""
+    return any(1 in jnp.shape(leaf) for leaf in jax.tree.leaves((args, kwargs)))
