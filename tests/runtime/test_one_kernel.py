@@ -62,3 +62,19 @@ def test_it_is_compiled_as_one_call():
     text = jax.jit(one_kernel(powers)).lower(*problem(8)).compile().as_text()
     calls = [line for line in text.splitlines() if "xla_cpu_small_call" in line]
     assert any(" call(" in line for line in calls), text[:2000]
+
+
+def test_an_argument_without_a_use_is_no_reason_to_end_the_process():
+    """In a loop of another function XLA keeps it, and does not know where it lies."""
+
+    def sweep(matrix, rows, start):
+        return jax.lax.scan(lambda vector, row: ((vector @ matrix) * row[0], None), start, rows)[0]
+
+    matrix, rows, start = problem(3)
+    kernel = one_kernel(sweep)
+    found = jax.jit(lambda m, r, s: jax.lax.fori_loop(0, 2, lambda i, v: kernel(m, (r + i, r * v), v), s))
+    expected = start
+    for turn in range(2):
+        for row in rows + turn:
+            expected = expected @ matrix * row
+    np.testing.assert_allclose(found(matrix, rows, start), expected, rtol=1e-12)

@@ -25,7 +25,8 @@ def smooth_states(chain: Chain, observed: Observed, weight: Float[Array, " rows"
     kernel, initial, before = _logarithms(chain, observed)
     found = _forward(kernel, initial, before, observed.scores, observed.places, observed.starts)
     earlier = jnp.concatenate([before[None], found.alpha[:-1]])
-    share, counts = _backward(kernel, observed.scores, observed.places, found, earlier, weight)
+    known = found.past, found.evidence, found.begins, earlier
+    share, counts = _backward(kernel, observed.scores, observed.places, known, weight)
     return Smoothed(share, found.evidence, counts, jnp.exp(found.alpha[row]))
 
 
@@ -71,27 +72,29 @@ def _backward(
     kernel: Float[Array, "k k"],
     scores: Float[Array, "distinct k"],
     places: Int[Array, " rows"],
-    found: _Forward,
-    earlier: Float[Array, "rows k"],
+    known: tuple[Float[Array, "rows k"], Float[Array, " rows"], Bool[Array, " rows"], Float[Array, "rows k"]],
     weight: Float[Array, " rows"],
 ) -> tuple[Float[Array, "rows k"], Float[Array, "k k"]]:
-    """Return the weighted posterior, and the expected transitions."""
+    """Return the weighted posterior, and the expected transitions.
+
+    `known` are of each row what the past says, the evidence, whether it begins, and the filtered states before it.
+    """
     turned = kernel.T
 
     def step(carry: tuple[Array, Array], row: tuple[Any, ...]) -> tuple[tuple[Array, Array], Array]:
         beta, counts = carry
-        place, here, alpha, w = row
-        future = jnp.where(jnp.isfinite(here.evidence), scores[place], 0) + beta
-        both = here.past + future
+        place, (past, evidence, begins, alpha), w = row
+        future = jnp.where(jnp.isfinite(evidence), scores[place], 0) + beta
+        both = past + future
         total = _log_sum(both)
         pairs = alpha[:, None] + kernel + future - total
-        counts = counts + jnp.where(here.begins | (w <= 0), 0, w * jnp.exp(pairs))
+        counts = counts + jnp.where(begins | (w <= 0), 0, w * jnp.exp(pairs))
         before = _log_sum(turned + future[:, None])
-        beta = jnp.where(here.begins, 0, before - jnp.max(before))
+        beta = jnp.where(begins, 0, before - jnp.max(before))
         return (beta, counts), w * jnp.exp(both - total)
 
     start = (jnp.zeros_like(kernel[0]), jnp.zeros_like(kernel))
-    (_, counts), share = jax.lax.scan(step, start, (places, found, earlier, weight), reverse=True)
+    (_, counts), share = jax.lax.scan(step, start, (places, known, weight), reverse=True)
     return share, counts
 
 
