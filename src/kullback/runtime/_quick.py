@@ -45,7 +45,7 @@ def _with_options(function: Callable[..., Any], chosen: dict[str, Any], options:
 
     @functools.cache
     def compiled() -> Any:
-        known = _known()
+        known = _known() or {}
         return jit(function, compiler_options={n: chosen[n] for n in chosen if n in known} or None, **options)
 
     @functools.wraps(function)
@@ -60,11 +60,11 @@ def _with_options(function: Callable[..., Any], chosen: dict[str, Any], options:
 
 
 @functools.cache
-def _known() -> frozenset[str]:
+def _known() -> dict[str, Any] | None:
     """Return the options that this version of XLA knows, found out by compiling nothing with them."""
     if _works(FAST_COMPILE):
-        return frozenset(FAST_COMPILE)
-    return frozenset(name for name, value in FAST_COMPILE.items() if _works({name: value}))
+        return FAST_COMPILE
+    return {name: value for name, value in FAST_COMPILE.items() if _works({name: value})} or None
 
 
 def _works(options: dict[str, Any]) -> bool:
