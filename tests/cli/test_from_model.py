@@ -25,7 +25,7 @@ def test_a_day_more_is_one_stream(run):
     wanted = kullback.GaussianMixture(3, random_state=0)
     for batch in np.split(X, 6):
         wanted.partial_fit(batch)
-    found, columns, _ = read_model("m")
+    found, columns, *_ = read_model("m")
     assert np.array_equal(found.means_, wanted.means_)  # the rate has decayed on
     assert found.n_points_seen_ == 384
     assert found.n_batches_seen_ == 6
@@ -196,7 +196,7 @@ def test_rows_count_as_often_as_they_weigh(run, refused, tmp_path):
     wanted = kullback.GaussianMixture(3, random_state=0)
     for rows, weights in zip(np.split(X, 2), np.split(weight, 2), strict=True):
         wanted.partial_fit(rows, None, weights)
-    found, columns, _ = read_model("online")
+    found, columns, *_ = read_model("online")
     assert np.array_equal(found.means_, wanted.means_)
     assert found.n_points_seen_ == weight.sum()
     assert columns["names"] == ["a", "b", "c", "d"]

@@ -73,7 +73,7 @@ def test_text_comes_back_as_it_was_written(run, model, name):
     piped = {"input": Path("d.csv").read_text()} if name == "-" else {}
     format = ["--format", "csv"] if name == "-" else []
     head, *rows = rows_of(run("score", model, name, *format, "--quiet", **piped).stdout)
-    assert head == ["row", *HEADER, "log_likelihood", "component", "anomaly"]
+    assert head == ["row", *HEADER, "log_likelihood", "component", "anomaly", "unlikely_column"]
     assert [row[:8] for row in rows] == [[str(k), *row] for k, row in enumerate(ROWS, 1)]
     head, *rows = rows_of(run("impute", model, name, *format, "--quiet", "-o", "-", **piped).stdout)
     assert head == ["row", *HEADER]
@@ -92,7 +92,7 @@ def test_text_comes_back_as_it_was_written(run, model, name):
 def test_some_columns_or_none_are_kept(run, refused, model):
     write_text("d.csv")
     score = ["score", model, "d.csv", "--quiet"]
-    own = ["log_likelihood", "component", "anomaly"]
+    own = ["log_likelihood", "component", "anomaly", "unlikely_column"]
     assert rows_of(run(*score, "--keep", "note,time").stdout)[0] == ["row", "time", "note", *own]
     assert rows_of(run(*score, "--keep", "none").stdout)[0] == ["row", *own]
     assert rows_of(run(*score, "--keep", "none", "--no-row-numbers").stdout)[0] == own

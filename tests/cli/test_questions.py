@@ -120,7 +120,7 @@ def test_anomalies_are_as_many_as_asked_for_among_the_models_own_rows(run, fitte
 
 def test_a_series_is_scored_the_same_in_pieces(run, fitted):
     model, X = fitted("gaussian-hmm")
-    saved = SavedModel(model, None, {}, Roles(), None)
+    saved = SavedModel(model, None, {}, Roles(), None, [])
     whole, pieces = SeriesScorer(saved), SeriesScorer(saved)
     parts = [pieces(Chunk(part)).log_likelihood for part in np.split(X, 2)]
     assert np.concatenate(parts) == pytest.approx(whole(Chunk(X)).log_likelihood, rel=1e-10)

@@ -233,7 +233,6 @@ def answers_of_gaps(model, batch, key):
     }
 
 
-@pytest.mark.slow
 def test_what_is_missing_is_expected_as_it_is_drawn(case):
     # rows that lack something or all, and one that lacks nothing
     rows = np.asarray(case.v[:GAPS], dtype=float)

@@ -160,7 +160,7 @@ def test_a_page_says_what_it_cannot_draw(tmp_path):
     mixture = kullback.Mixture(1, family="proportions", max_iter=2, tol=1e9).fit(X)
     text = write_report(mixture, tmp_path / "page.html", X).read_text(encoding="utf-8")
     named = ", ".join(f"column {place} (Proportions)" for place in range(3))
-    assert f"There is no picture of {named}: the family does not say how to draw it." in text
+    assert f"There is no picture of {named}: the family does not define its marginals." in text
     assert "<svg" in text  # the learning curve, or none of the columns
 
 

@@ -155,7 +155,6 @@ def test_no_iterations_and_too_few():
         ({}, X[:0]),
         ({}, X[0]),
         ({}, np.where(X[0, 0] == X, np.inf, X)),
-        ({}, [["a", "b"], ["c", "d"]]),
         ({"n_components": 2, "weights_init": [0.5, 0.25, 0.25]}, X),
         ({"n_components": 2, "weights_init": [0.5, 0.6]}, X),
         ({"n_components": 2, "weights_init": [0.5, 0.5 + 1e-7]}, X),
@@ -525,7 +524,7 @@ def test_a_call_that_raises_leaves_the_estimator_as_it_was():
         yield
 
     for learn in (one.fit, one.partial_fit):
-        with pytest.raises(ValueError, match="features|could not convert"):
+        with pytest.raises(ValueError, match="features|holds text"):
             learn(X[:, :2]) if learn == one.partial_fit else learn(np.full((9, 4), "a"))
         unchanged()
         with pytest.raises(ValueError, match="infinity"):

@@ -227,7 +227,7 @@ def test_what_does_not_fit_is_named():
         Independent([Bernoulli(0.5)])
     with pytest.raises(ValueError, match=r"columns has batch shape \(\): its last axis counts the columns"):
         Independent(Bernoulli(0.5))
-    with pytest.raises(ValueError, match=r"x has shape \(4,\): there are 2 columns"):
+    with pytest.raises(ValueError, match=r"x has shape \(4,\): it needs 2 columns"):
         Independent(Bernoulli([0.5, 0.5])).log_prob(np.zeros(4))
     with pytest.raises(ValueError, match="5 coordinates do not fit: each column has 2"):
         Independent.from_source(np.ones(5), column=Gamma(1.0, 1.0).kind)

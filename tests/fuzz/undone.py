@@ -10,7 +10,7 @@ UNDONE: dict[str, list[tuple[str, str, str]]] = {
         ("sources/_json_lines.py", "    lines = _lines_of_objects(data)", '    lines = data.count(b"\\n")'),
     ],
     "Arrow tables are validated": [
-        ("sources/_arrow_file.py", "check_table(chosen, self.name, columns.labels)", "pass"),
+        ("sources/_arrow_file.py", "check_table(batch, self.name, batch.schema.names)", "pass"),
     ],
     "errors while columns are filled are sentences": [
         ("sources/_batches.py", 'with report_damage(part.name, "table that can be used"):', "if True:"),

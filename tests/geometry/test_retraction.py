@@ -181,5 +181,5 @@ def test_float32_stays_float32(p):
 
 
 def test_bad_arguments():
-    with pytest.raises(ValueError, match=r"velocity has shape \(2,\): p has 1 coordinates"):
+    with pytest.raises(ValueError, match=r"velocity has shape \(2,\): p has 1 coordinate"):
         retraction(Poisson(1.0), [1.0, 2.0])

@@ -132,7 +132,7 @@ def test_least_likely_rows_are_those_with_the_lowest_score():
     X = X.copy()
     X[17] = 50.0
     (least,) = least_likely(ReportContext(estimator, X))
-    found = [int(row[0]) for row in least.rows]
+    found = [int(row[0]) - 1 for row in least.rows]
     assert found == np.argsort(estimator.score_samples(X))[:10].tolist()
     assert found[0] == 17
 
@@ -159,7 +159,7 @@ def test_values_that_make_a_row_unlikely_are_named(tmp_path):
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
     (least,) = least_likely(context)
     assert least.headers == ["row", "log-likelihood", "unlikely values", "column 0", "column 1"]
-    assert least.rows[0][0] == "17"
+    assert least.rows[0][0] == "18"
     assert 1 < found[17, 1] < 0.1 * found[17, 0]  # so it is not worth naming
     assert re.fullmatch(r"column 0 50 \(\+[\d,]+\)", least.rows[0][2])
     text = write_report(estimator, tmp_path / "page.html", X).read_text(encoding="utf-8")
@@ -293,7 +293,7 @@ def test_sequences_are_told_apart(tmp_path):
     assert estimator.score(X, lengths) != pytest.approx(estimator.score(X), rel=1e-4)
     (least,) = least_likely(context)
     assert least.headers[:3] == ["row", "sequence", "log-likelihood"]
-    assert all(cells[1] == str(int(int(cells[0]) >= 30)) for cells in least.rows)
+    assert all(cells[1] == str(1 + (int(cells[0]) > 30)) for cells in least.rows)
 
 
 @pytest.mark.slow
@@ -358,7 +358,7 @@ def test_rows_that_are_nearly_all_sure_need_a_sentence_and_no_picture():
     assert len(responsibilities(context)) == 1
     assert certainty(context).startswith(f"{count} of 120 rows (66.7 %) belong to one component with a probability")
     told = re.search(r"the least certain is row (\d+), with ([\d.]+)\.$", certainty(context))
-    assert int(told.group(1)) == highest.argmin()
+    assert int(told.group(1)) - 1 == highest.argmin()
     assert float(told.group(2)) == pytest.approx(highest.min(), rel=1e-2)
     which = gaussian.predict(X[:1])[0]
     one = certainty(ReportContext(gaussian, X[:1]))

@@ -94,15 +94,14 @@ def test_an_option_that_xla_does_not_know_is_left_out(monkeypatch, options, left
     monkeypatch.setattr(_quick, "FAST_COMPILE", options)
     _quick._known.cache_clear()
     try:
-        assert _quick._known(optimize=False) == left
+        assert _quick._known() == left
         assert quick_jit(lambda x: x * 3)(np.ones(2)).tolist() == [3.0, 3.0]
     finally:
         _quick._known.cache_clear()
 
 
 def test_xla_knows_all_options_of_today():
-    assert _quick._known(optimize=False) == _quick.FAST_COMPILE
-    assert _quick._known(optimize=True) == _quick.LIGHT_COMPILE
+    assert _quick._known() == _quick.FAST_COMPILE
 
 
 MANY = """

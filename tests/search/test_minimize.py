@@ -174,9 +174,9 @@ def test_bad_input_gets_one_sentence(arguments, options, words):
 
 
 def test_what_must_be_a_function():
-    with pytest.raises(TypeError, match="f is a int"):
+    with pytest.raises(TypeError, match="f is an int"):
         minimize(3, [1.0])
-    with pytest.raises(TypeError, match="map is a int"):
+    with pytest.raises(TypeError, match="map is an int"):
         minimize(sphere, [1.0], map=3)
     with pytest.raises(TypeError, match="callback is a int"):
         minimize(sphere, [1.0], callback=3)

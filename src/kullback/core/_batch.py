@@ -1,6 +1,5 @@
 """Data as the models see it: a batch of points, and its extent without the values."""
 
-import copy
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -12,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num
 
 from kullback.core._extent import Extent, TimeIndex, as_float
-from kullback.core._replace import replace
+from kullback.core._replace import copy_with, replace
 from kullback.numerics import Numeric
 
 Merged = TypeVar("Merged")
@@ -125,22 +124,21 @@ class Batch(eqx.Module):
 
     def scaled(self, standardization: Standardization | None) -> "Batch":
         """Return the same points with the permission to use the quick kernel."""
-        scaled = copy.copy(self)  # `replace` takes as long as the rest of a short step
-        object.__setattr__(scaled, "standardization", standardization)
-        return scaled
+        return copy_with(self, standardization=standardization)
 
     def without_column(self, column: Any) -> "Batch":
         """Return the same rows without their entries in one column."""
         everywhere = jnp.ones(self.values.shape, bool) if self.observed is None else jnp.asarray(self.observed)
         known = self.observed is None or self.most_missing is not None
         there = everywhere & (jnp.arange(self.values.shape[-1]) != column)
-        fewer = copy.copy(self)
-        object.__setattr__(fewer, "observed", there)
-        object.__setattr__(fewer, "values", jnp.where(there, self.values, 0))
-        object.__setattr__(fewer, "most_missing", 1 + (self.most_missing or 0) if known else None)
-        object.__setattr__(fewer, "standardization", None)
-        object.__setattr__(fewer, "distinct", None)
-        return fewer
+        return copy_with(
+            self,
+            observed=there,
+            values=jnp.where(there, self.values, 0),
+            most_missing=1 + (self.most_missing or 0) if known else None,
+            standardization=None,
+            distinct=None,
+        )
 
     def columns(self, values: Num[Numeric, "rows ..."], observed: Any) -> "Batch":
         """Return other columns of the same rows."""

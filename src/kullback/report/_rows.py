@@ -29,7 +29,7 @@ def certainty(context: ReportContext) -> str:
     some = f"{sure:,} of {count:,} rows ({percent(sure / count)})" if sure else f"None of {count:,} rows"
     which = f"All {count:,} rows" if sure == count else some
     least = int(highest.argmin())
-    end = "" if sure == count else f"; the least certain is row {least:,}, with {number(highest[least], 3)}"
+    end = "" if sure == count else f"; the least certain is row {least + 1:,}, with {number(highest[least], 3)}"
     return f"{which} belong to one component with a probability above {level}{end}."
 
 
@@ -58,12 +58,13 @@ def least_likely(context: ReportContext) -> list[Table]:
     if each is None or context.X is None:
         return []
     order = np.argsort(each, kind="stable")[:_LEAST]
-    columns: dict[str, list[str]] = {"row": [f"{row:,}" for row in order]}
+    columns: dict[str, list[str]] = {"row": [f"{row + 1:,}" for row in order]}
     if len(context.lengths) > 1:
         ends = np.cumsum(context.lengths)
-        columns["sequence"] = [f"{np.searchsorted(ends, row, side='right'):,}" for row in order]
+        columns["sequence"] = [f"{np.searchsorted(ends, row, side='right') + 1:,}" for row in order]
     columns["log-likelihood"] = [number(each[row]) for row in order]
-    notes = ["Log-likelihoods are given the rows before."] if context.has_time else []
+    notes = ["Rows are counted from 1."]
+    notes += ["Log-likelihoods are given the rows before."] if context.has_time else []
     blamed = _blame(context, order)
     if blamed is not None:
         columns["unlikely values"] = blamed

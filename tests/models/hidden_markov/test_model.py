@@ -445,7 +445,7 @@ def test_the_model_says_what_is_wrong():
     with pytest.raises(ValueError, match="tied is"):
         HiddenMarkovModel([0.5, 0.5], np.eye(2), emissions, tied=("covariance",))
     with pytest.raises(ValueError, match="forecast needs a mean"):
-        HiddenMarkovModel([0.5, 0.5], np.eye(2), emissions).forecast([1.0, 0.0], 2)
+        HiddenMarkovModel([0.5, 0.5], np.eye(2), Categorical([[0.5, 0.5], [0.9, 0.1]])).forecast([1.0, 0.0], 2)
     with pytest.raises(ValueError, match="no stationary"):
         _ = ABSORBED.stationary
     with pytest.raises(ValueError, match="matched one to one"):

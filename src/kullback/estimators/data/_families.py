@@ -246,7 +246,8 @@ def family_of(components: Any) -> Any:
         if kind.column_name() is None:
             raise ValueError(f"components has a part of {kind.__name__}: columns are single numbers here.")
         entry = _entry_of(part, column_families())
-        if entries and entries[-1] is entry:
+        last = entries[-1] if entries else None
+        if last is entry or (isinstance(last, str) and isinstance(entry, str) and last == entry):
             raise ValueError(f"components has parts of {kind.__name__} side by side: make one part of them.")
         entries += [entry] * int(np.prod(part.event_shape))
     return entries
