@@ -178,7 +178,7 @@ def test_what_must_be_a_function():
         minimize(3, [1.0])
     with pytest.raises(TypeError, match="map is an int"):
         minimize(sphere, [1.0], map=3)
-    with pytest.raises(TypeError, match="callback is a int"):
+    with pytest.raises(TypeError, match="callback is an int"):
         minimize(sphere, [1.0], callback=3)
 
 
