@@ -1,8 +1,6 @@
 """Loading modules on demand, without the garbage collector looking through them again and again."""
 
-import atexit
 import contextlib
-import functools
 import gc
 import importlib
 from collections.abc import Iterator
@@ -19,7 +17,6 @@ def paused_collection() -> Iterator[None]:
     if not gc.isenabled():
         yield
         return
-    _let_exit_be_quick()
     gc.disable()
     try:
         yield
@@ -28,16 +25,6 @@ def paused_collection() -> Iterator[None]:
             gc.freeze()  # together these two put everything into the oldest generation
             gc.unfreeze()
         gc.enable()
-
-
-@functools.cache
-def _let_exit_be_quick() -> None:
-    """Keep the collector from looking through all modules once more, several times, when the interpreter ends.
-
-    What is young is collected first, so that cycles a program has just left behind are finalized as ever.
-    """
-    atexit.register(gc.freeze)
-    atexit.register(gc.collect, 1)
 
 
 def load_name(module: str, name: str | None = None) -> Any:

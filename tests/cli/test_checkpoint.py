@@ -86,7 +86,7 @@ def test_a_signal_ends_a_pipe_with_all_that_has_come(server, tmp_path, number):
     )
     code, _, err = server.wait()
     assert code == 0, err
-    assert "at most one batch is seen again" in err
+    assert "at most one batch is learned twice" in err
     assert held(tmp_path / "live.safetensors")["n_points_seen_"] == 250
 
 

@@ -60,7 +60,7 @@ def test_workers_learn_online_from_a_common_start(run, address):
     fit = ["fit", "gaussian-mixture", "data.csv", "--n-components", 2, "--random-state", 0, "--batch-rows", BATCH]
     run(*fit, "--save", "one.safetensors")
     run(*fit, "--scheduler", address, "--synchronize-every", 4, "--passes", 2, "--save", "two.safetensors")
-    one, two = (kullback.load(f"{name}.safetensors") for name in ("one", "two"))
+    one, two = (read_model(f"{name}.safetensors").estimator for name in ("one", "two"))
     X = rows_for("gaussian-mixture", 40 * BATCH)
     assert two.n_points_seen_ == 2 * len(X)
     best = kullback.GaussianMixture(2, random_state=0).fit(X).score(X)

@@ -61,7 +61,7 @@ def test_a_model_of_python_takes_files(run, refused, tmp_path):
     drawn = list(csv.DictReader(run("sample", "m.safetensors", "-n", 20, "--random-state", 0).stdout.splitlines()))
     assert {row["status"] for row in drawn} <= {"warm", "run", "idle"}
     (tmp_path / "new.csv").write_text("temperature,status,alarm\n20,off,true\n")
-    assert "'off', a word that was not there" in refused("score", "m.safetensors", "new.csv")
+    assert "'off', which is none of the known categories" in refused("score", "m.safetensors", "new.csv")
 
 
 @pytest.mark.slow

@@ -205,7 +205,7 @@ def test_models_of_frames_and_of_arrays_are_read(run):
     frame = pd.DataFrame(X[:, [2, 0]], columns=["c", "a"])
     kullback.GaussianMixture(3, random_state=0).partial_fit(frame).save("frame.safetensors")
     kullback.GaussianMixture(3, random_state=0).partial_fit(X[:, [2, 0]]).save("array.safetensors")
-    write_csv("two.csv", X[:, [2, 0]])
+    write_csv("two.csv", X[:, [2, 0]], ["c", "a"])
     named = run("score", "frame.safetensors", "data.csv", "--quiet", "--keep", "none")
     assert named.stderr == ""
     assert named.stdout == run("score", "array.safetensors", "two.csv", "--quiet", "--keep", "none").stdout

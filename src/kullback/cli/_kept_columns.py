@@ -22,7 +22,7 @@ class KeptColumns:
 
     def __init__(self, saved: SavedModel, data: str, keep: str, header: bool, row_numbers: bool):
         self._saved, self._data, self._row_numbers = saved, data, row_numbers
-        chosen: list[Label] = [] if keep == "none" else parse_labels(keep, "keep", header) or []
+        chosen: list[Label] = [] if keep in ("all", "none") else parse_labels(keep, "keep", header) or []
         self._chosen: Sequence[Label] | str = "all" if keep == "all" else chosen
         self._named = header and saved.names is not None
 

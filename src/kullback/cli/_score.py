@@ -66,8 +66,9 @@ def score(
             unlikely = found.log_likelihood < anomalies.thresholds(X)
             answers = {"log_likelihood": found.log_likelihood}
             answers |= {} if found.component is None else {"component": found.component}
-            answers |= {"anomaly": unlikely} | name_responsibilities(found.responsibilities)
+            answers |= {"anomaly": unlikely}
             answers |= explain(anomalies, chunk, found, unlikely, keeper.labels(source, chunk), contributions)
+            answers |= name_responsibilities(found.responsibilities)
             table.write(keeper.beside(source, chunk, answers))
             rows, flagged, total = rows + len(X), flagged + int(unlikely.sum()), total + found.log_likelihood.sum()
     if not quiet:

@@ -4,13 +4,14 @@ Categories are numbered as they come, by the `Codes` that files are read with; w
 its order. An estimator keeps them as `categories_`, by the names of columns, or by their places where they have none.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kullback.estimators.data._families import takes_codes
-from kullback.sources import Codes, TableColumns
+from kullback.sources import Codes, TableColumns, is_missing
 from kullback.storage import quote
 
 Categories = dict[str, list[str]]
@@ -122,6 +123,8 @@ def check_kinds(columns: TableColumns, families: Any, kind: str, chosen: bool, h
         who = f"family {_name(family)!r}" if chosen else kind
         if held == "words" and not codes:
             way = "use 'categorical' or 'auto' there" if chosen else f"use {other}(family='auto'), which takes text"
+            if _is_number(_first_text(entries)):
+                way = "turn it into numbers, as astype(float) does"
             raise ValueError(
                 f"column {quote(label)} of X holds text{_such_as(entries)}, and {who} is for numbers: {way}, or leave "
                 "the column out."
@@ -141,5 +144,17 @@ def _name(family: Any) -> str:
 
 
 def _such_as(entries: Any) -> str:
-    first = next((each for each in entries.drop_null()[:1].to_pylist()), None)
+    first = _first_text(entries)
     return "" if first is None else f" such as {quote(first, 40)}"
+
+
+def _first_text(entries: Any) -> str | None:
+    """Return the first text that does not stand for a missing value, among the first thousand."""
+    return next((each for each in entries.drop_null()[:1000].to_pylist() if not is_missing(each)), None)
+
+
+def _is_number(text: str | None) -> bool:
+    try:
+        return text is not None and math.isfinite(float(text))
+    except ValueError:
+        return False
