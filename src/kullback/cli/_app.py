@@ -1,8 +1,6 @@
 """The `kullback` command. Nothing heavy is imported before a command runs."""
 
-import atexit
 import contextlib
-import gc
 import os
 from typing import Annotated
 
@@ -78,10 +76,5 @@ def _help_without_command(context: typer.Context) -> None:
 
 
 def main() -> None:
-    """Run the command.
-
-    When the interpreter ends, the garbage collector would look through all modules several times: half a second in
-    which nothing is left to do, for the command closes its files itself.
-    """
-    atexit.register(gc.freeze)
+    """Run the command."""
     app(prog_name="kullback")
