@@ -21,8 +21,8 @@ _IN_TURN = 4
 def adaptive_jit(function: Function) -> Function:
     """Compile a function of (model, batch or statistics, …): with care, or in a tenth of the time for few numbers.
 
-    Models that spend their time in loops over rows gain nothing from the costliest half of the care, and sequences of
-    middling length gain less by it than it costs.
+    Models that spend their time in loops over rows gain nothing from the costliest half of the care, and sequences and
+    tables with missing entries of middling length gain less by it than it costs.
     """
     careful, fast, light = filter_jit(function), filter_jit(function, quick_jit), filter_jit(function, light_jit)
 
@@ -32,7 +32,8 @@ def adaptive_jit(function: Function) -> Function:
         size = _size(data) * (_IN_TURN if in_turn and not row_by_row else 1)
         if size <= _FEW:
             return fast(model, data, *args)
-        return (light if row_by_row or (in_turn and size <= _MANY) else careful)(model, data, *args)
+        has_gaps = isinstance(data, Batch) and data.observed is not None
+        return (light if row_by_row or ((in_turn or has_gaps) and size <= _MANY) else careful)(model, data, *args)
 
     return cast(Function, call)
 
