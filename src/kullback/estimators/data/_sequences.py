@@ -150,6 +150,6 @@ class Sequences:
         message, memory = gather_in_turn([self.batch(model)], learner, model, state, memories[0], clock.at_site(0))
         return message, (memory,)
 
-    def resident(self, model: Any) -> Resident:
-        """Return all sequences as one batch."""
-        return self.rows.as_resident(self._plain, model)
+    def resident(self, model: Any) -> Resident | None:
+        """Return all sequences as one batch; None for models whose steps are long: compiling a loop of them is dear."""
+        return None if model.goes_row_by_row else self.rows.as_resident(self._plain, model)
