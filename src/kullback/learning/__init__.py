@@ -20,6 +20,7 @@ from kullback.learning._combine import combine, shares
 from kullback.learning._curve import MOST_OF_CURVE, extend_curve
 from kullback.learning._data import AllAtOnce, Batches, Chunk, Data, Minibatches, Stream, gather_in_turn, stack
 from kullback.learning._em import EM, e_step, em, em_step, m_step
+from kullback.learning._energy_loss import energy_loss
 from kullback.learning._fit import Best, Place, begin, fit
 from kullback.learning._gradient import Gradient, Loss, Optimizer, Slope
 from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, Mergeable, Start, StepInfo, merge_messages
@@ -76,6 +77,7 @@ __all__ = [
     "e_step",
     "em",
     "em_step",
+    "energy_loss",
     "extend_curve",
     "fit",
     "gather",
