@@ -30,6 +30,7 @@ from kullback.learning._data import (
     stack,
 )
 from kullback.learning._em import EM, e_step, em, em_step, m_step
+from kullback.learning._energy_loss import energy_loss
 from kullback.learning._fit import Best, Place, begin, fit
 from kullback.learning._gradient import Gradient, Loss, Optimizer, Slope
 from kullback.learning._iterate import Watch
@@ -101,6 +102,7 @@ __all__ = [
     "e_step",
     "em",
     "em_step",
+    "energy_loss",
     "extend_curve",
     "fit",
     "gather",
