@@ -61,7 +61,8 @@ def main(folder):
     ):
         print(f"  {name:<44}{mixture.score(X):>10.3f}")
     folder.mkdir(parents=True, exist_ok=True)
-    page = write_report(together, folder / "three_sites.html", data=X, title="Three sites, one model", before=sites)
+    named = {f"site {number}": site for number, site in enumerate(sites, 1)}
+    page = write_report(together, folder / "three_sites.html", data=X, title="Three sites, one model", before=named)
     print(f"The page is in {page} ({time.perf_counter() - start:.0f} s)")
 
 
