@@ -10,6 +10,8 @@ import numpy as np
 import optax
 import pytest
 
+from tiers import slow
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 4)) * [1, 2, 0.5, 3]
 Y = (RNG.random(200) < 1 / (1 + np.exp(-X @ [1, -0.5, 2, 0.2]))).astype(float)
@@ -91,7 +93,7 @@ def test_backpropagation_by_hand_is_what_autodiff_finds():
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", ["sgd", "adagrad", "adam"])
+@pytest.mark.parametrize("name", ["sgd", slow("adagrad"), slow("adam")])
 def test_regret_grows_no_faster_than_about_the_root_of_the_steps(name):
     """The exponent between 250 and 16,000 rounds, against the best fixed θ of each horizon, in a ball."""
     rng, horizons = np.random.default_rng(1), (250, 1000, 4000, 16000)

@@ -41,6 +41,7 @@ def test_the_variance_of_a_quadratic_energy(adjusted, temperature, expected):
     assert error < 0.01 * expected
 
 
+@pytest.mark.slow
 def test_a_law_that_is_not_gaussian_in_every_quantile():
     """−log of a logistic density; the last draws of chains that do not know of each other."""
 
@@ -52,6 +53,7 @@ def test_a_law_that_is_not_gaussian_in_every_quantile():
     assert stats.kstest(np.asarray(chains.draws[-1, :, 0]), "logistic").pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_the_warm_up_finds_the_step_and_then_lets_it_be():
     for step in (1e-4, 10.0):
         chains = langevin(quadratic, jnp.zeros((32, 10)), jax.random.key(2), 200, 400, step)
