@@ -13,8 +13,11 @@ from kullback.numerics import (
     dirichlet_slack,
     gamma_shape,
     inverse_digamma,
+    log_gap,
     log_means,
     trigamma,
+    trigamma_excess,
+    trigamma_shortfall,
 )
 
 RANGE = np.geomspace(1e-6, 1e6, 49)
@@ -90,10 +93,27 @@ def test_log_means(k):
 
 @pytest.mark.parametrize("k", [2, 5])
 def test_dirichlet_slack(k):
-    """It is a small difference of large numbers: what is asked is 1e-10 of the sum of the numbers' gaps."""
+    """It is a small difference of large numbers, and keeps its relative accuracy."""
     alpha = concentrations(k)
     exact = np.array([exact_slack(row) for row in alpha])
-    np.testing.assert_allclose(quick(dirichlet_slack)(alpha)[:, 0], exact, rtol=1e-8)
+    np.testing.assert_allclose(quick(dirichlet_slack)(alpha)[:, 0], exact, rtol=1e-9)
+    far = np.exp(np.random.default_rng(k).uniform(-30, 300, (30, k)))
+    with mp.workdps(300):
+        exact = np.array([float(exact_slack.__wrapped__([mp.mpf(float(a)) for a in row])) for row in far])
+    np.testing.assert_allclose(quick(dirichlet_slack)(far)[:, 0], exact, rtol=1e-12)
+
+
+def test_gaps_of_the_gamma_at_all_scales():
+    k = np.exp(np.linspace(-300, 300, 61))
+    found = quick(lambda k: (log_gap(k), trigamma_excess(k), trigamma_shortfall(k)))(k)
+    with mp.workdps(300):
+        exact = (
+            [float(mp.log(x) - mp.digamma(x)) for x in map(mp.mpf, k.tolist())],
+            [float(x * mp.psi(1, x) - 1) for x in map(mp.mpf, k.tolist())],
+            [float(x - 1 / mp.psi(1, x)) for x in map(mp.mpf, k.tolist())],
+        )
+    for here, known in zip(found, exact, strict=True):
+        np.testing.assert_allclose(here, known, rtol=1e-13)
 
 
 @pytest.mark.parametrize("k", [2, 8])

@@ -9,7 +9,7 @@ import pytest
 from contracts.quick import quick
 from kullback.families import Gaussian, Kind, Poisson, VonMises
 from kullback.families._potential_excess import potential_excess
-from kullback.numerics import determinant_excess, entropy_excess, ratio_excess
+from kullback.numerics import determinant_excess, entropy_excess, exponential_excess, ratio_excess
 
 TINY = np.geomspace(1e-15, 0.9, 60)
 
@@ -22,6 +22,16 @@ def test_ratio_excess():
         ratios = [x / y for x, y in zip(map(mp.mpf, a.tolist()), map(mp.mpf, b.tolist()), strict=True)]
         exact = np.array([r - 1 - mp.log(r) for r in ratios], dtype=float)
     np.testing.assert_allclose(quick(ratio_excess)(a, b), exact, rtol=1e-12)
+
+
+def test_exponential_excess():
+    u = np.concatenate([TINY, -TINY, [0.0, 0.04999, 0.05001, -0.04999, -0.05001, 3.0, 80.0, -80.0]])
+    with mp.workdps(60):
+        exact = np.array([mp.exp(x) - 1 - x for x in map(mp.mpf, u.tolist())], dtype=float)
+        slope = np.array([mp.expm1(x) for x in map(mp.mpf, u.tolist())], dtype=float)
+    found = quick(lambda u: (exponential_excess(u), jax.vmap(jax.grad(exponential_excess))(u)))(u)
+    np.testing.assert_allclose(found[0], exact, rtol=1e-13)
+    np.testing.assert_allclose(found[1], slope, rtol=1e-12)
 
 
 def masses():

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num
 
-from kullback.core._extent import Extent, TimeIndex, as_float
+from kullback.core._extent import Extent, TimeIndex, as_float, as_inputs
 from kullback.core._replace import copy_with, replace
 from kullback.numerics import Numeric
 
@@ -54,7 +54,8 @@ class Batch(eqx.Module):
     missing is marginalized, exactly. It is None when nothing is missing: another tree of arrays, hence another compiled
     function, hence no cost. `time` says how rows follow each other in time, for models that have one; it is None for
     independent points. `distinct` has the different rows, where they are known to be few. `most_missing` is how many
-    entries a row lacks at most, where that is known: Gaussians are quicker for it.
+    entries a row lacks at most, where that is known: Gaussians are quicker for it. `inputs` has what is known of each
+    row from outside, for models of p(v | inputs); a model that takes none does not look at them.
     """
 
     values: Num[Numeric, "rows ..."]
@@ -64,6 +65,7 @@ class Batch(eqx.Module):
     standardization: Standardization | None
     time: TimeIndex | None
     distinct: DistinctRows | None
+    inputs: Float[Numeric, "rows k"] | None
     most_missing: int | None = eqx.field(static=True)
 
     def __init__(
@@ -76,6 +78,7 @@ class Batch(eqx.Module):
         time: TimeIndex | None = None,
         distinct: DistinctRows | None = None,
         most_missing: int | None = None,
+        inputs: Any = None,
     ):
         # NumPy arrays stay NumPy: a batch made outside of `computing()` loses nothing when it is used inside
         values = values if isinstance(values, (np.ndarray, jax.Array)) else jnp.asarray(values)
@@ -91,6 +94,7 @@ class Batch(eqx.Module):
         self.time = time
         self.distinct = distinct
         self.most_missing = most_missing
+        self.inputs = None if inputs is None else _check_inputs(inputs, values.shape[0], distinct)
         if self.observed is not None:
             values = xp.where(self.observed, values, 0)
         if weight is None:
@@ -101,16 +105,15 @@ class Batch(eqx.Module):
         if xp is np and seen.all():
             self.values = values
             return
-        # a padded row takes the values of a row that counts, so that nothing it held reaches a sum or a gradient
-        row = values[xp.argmax(seen)] if len(values) else values
-        self.values = xp.where(seen.reshape(-1, *(1,) * (values.ndim - 1)), values, row)
+        self.values = _fill_padding(values, seen, xp)
+        self.inputs = None if self.inputs is None else _fill_padding(self.inputs, seen, xp)
 
     @property
     def extent(self) -> Extent:
-        """The total weight of what counts, and how it follows in time."""
-        if self.time is None:
+        """The total weight of what counts, how it follows in time, and its inputs."""
+        if self.time is None and self.inputs is None:
             return Extent(jnp.sum(self.weight, axis=0))
-        return Extent(jnp.sum(self.counted, axis=0), self.time, self.weight)
+        return Extent(jnp.sum(self.counted, axis=0), self.time, self.weight, None, self.inputs)
 
     @property
     def counted(self) -> Float[Array, "rows *batch"]:
@@ -125,6 +128,11 @@ class Batch(eqx.Module):
     def scaled(self, standardization: Standardization | None) -> "Batch":
         """Return the same points with the permission to use the quick kernel."""
         return copy_with(self, standardization=standardization)
+
+    def filled(self, values: Num[Numeric, "rows ..."]) -> "Batch":
+        """Return the same rows with nothing missing: these are their values."""
+        values = jnp.asarray(values)
+        return copy_with(self, values=values, observed=None, standardization=None, distinct=None, most_missing=None)
 
     def without_column(self, column: Any) -> "Batch":
         """Return the same rows without their entries in one column."""
@@ -148,7 +156,7 @@ class Batch(eqx.Module):
 
     def rows(self, start: Any, count: int) -> "Batch":
         """Return `count` rows from `start` on."""
-        parts = {"values": self.values, "weight": self.weight, "observed": self.observed}
+        parts = {"values": self.values, "weight": self.weight, "observed": self.observed, "inputs": self.inputs}
         cut = functools.partial(jax.lax.dynamic_slice_in_dim, start_index=start, slice_size=count)
         found = {name: cut(jnp.asarray(part)) for name, part in parts.items() if part is not None}
         return replace(self, distinct=None, **found)
@@ -156,9 +164,27 @@ class Batch(eqx.Module):
     def distinct_rows(self, weight: Float[Numeric, "distinct *batch"] | None = None) -> "Batch":
         """Return the different rows as points of their own, of weight 1 each or of these weights."""
         assert self.distinct is not None
+        assert self.inputs is None
         values = self.distinct.values
         weight = jnp.ones(values.shape[0], jnp.asarray(self.weight).dtype) if weight is None else weight
         return replace(self, values=values, weight=weight, observed=self.distinct.observed, time=None, distinct=None)
+
+
+def _fill_padding(part: Any, seen: Any, xp: Any) -> Any:
+    """Give padded rows what a row that counts has, so that nothing they held reaches a sum or a gradient."""
+    xp = jnp if isinstance(part, jax.Array) or isinstance(seen, jax.Array) else xp
+    part = xp.asarray(part)
+    row = part[xp.argmax(seen)] if len(part) else part
+    return xp.where(seen.reshape(-1, *(1,) * (part.ndim - 1)), part, row)
+
+
+def _check_inputs(inputs: Any, rows: int, distinct: DistinctRows | None) -> Float[Numeric, "rows k"]:
+    table = as_inputs(inputs)
+    if table.ndim != 2 or table.shape[0] != rows:
+        raise ValueError(f"inputs have shape {table.shape}: they must be a table of {rows} rows, one for each point.")
+    if distinct is not None:
+        raise ValueError("distinct is given with inputs: rows of the same values differ by them, so leave it out.")
+    return table
 
 
 def missing_bound(observed: Bool[np.ndarray, "rows ..."]) -> int:

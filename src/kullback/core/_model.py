@@ -10,8 +10,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from kullback.core._batch import Batch, Standardization, keep_observed
+from kullback.core._completion import Completion, Want, refuse_temperature
 from kullback.core._draws import Key, Shape
 from kullback.core._extent import Extent
+from kullback.core._fixed import trainable_leaves
 from kullback.core._replace import replace
 from kullback.core._text import html_of, text_of, value_text
 from kullback.runtime import keep_given_precision
@@ -52,7 +54,12 @@ class Model(eqx.Module):
 
     @abc.abstractmethod
     def energy(self, v: Any, h: Any = None, inputs: Any = None) -> Float[Array, "..."]:
-        """Return −log p(h, v | inputs, Θ), up to a constant where the model is not normalized; h=None sums h out."""
+        """Return −log p(h, v | inputs, Θ), up to a constant where the model is not normalized; h=None sums h out.
+
+        It is one number for each point. For models with time the axis before that of a point is time, and there is
+        one number for each sequence. `inputs` have the axes of v, but for the last: there is what is known of a point
+        from outside.
+        """
 
     @abc.abstractmethod
     def posterior(self, batch: Batch, key: Any = None) -> Any:
@@ -70,14 +77,32 @@ class Model(eqx.Module):
     def estimate_log_likelihood(self, batch: Batch, key: Any = None, draws: int = 1) -> Estimate:
         """Return log p(v | Θ) for each row, with its standard error where it takes draws to know it."""
 
+    def completed(self, batch: Batch, want: Want, temperature: float, key: Any) -> Completion | None:
+        """Return what `complete` returns, where the model has a closed form for it; otherwise None.
+
+        `want` is ("h",), ("v",) or ("h", "v"). What is not wanted is summed out. Temperature 0 is the lowest energy, 1
+        a draw; a temperature at which there is no exact draw is refused.
+        """
+        return None
+
+    @property
+    def visible_levels(self) -> tuple[tuple[float, ...], ...] | None:
+        """The values that each entry of a point may have; () for one that has countless. None: the model has no say."""
+        return None
+
+    @property
+    def hidden_levels(self) -> tuple[tuple[float, ...], ...] | None:
+        """The same of the entries of h, a vector: `complete` needs it of models without a closed form."""
+        return None
+
     @property
     def featured(self) -> "ClosedFormModel | None":
         """The members that give each row its likelihood, if there is a quick kernel for some of their kind."""
         return None
 
     def trainable(self) -> Any:
-        """Return a tree of bools, one for each leaf: whether it is a parameter. Other leaves are data of the model."""
-        return jax.tree.map(eqx.is_inexact_array_like, self)
+        """Return a tree of bools, one for each leaf: whether it is a parameter. Others, in `Fixed`, are data."""
+        return trainable_leaves(self)
 
 
 class ClosedFormModel(Model):
@@ -159,8 +184,20 @@ class ClosedFormModel(Model):
         """Return each row with its missing entries at their most probable values, given what is observed of it.
 
         Where something discrete is hidden, a label or a path of states, it is the most probable one given what is
-        observed, and the entries are the most probable ones given both.
+        observed, and the entries are the most probable ones given both. Points without parts are found as a whole.
         """
+
+    def tempered(self, temperature: float) -> Self:
+        """Return the members with densities p^(1/T), normalized, where there are such members."""
+        raise refuse_temperature(temperature, type(self).__name__, "what is missing of a row")
+
+    @property
+    def visible_family(self) -> Any:
+        """The members of an exponential family that p(v) are, one for each member of the model; None if they are none.
+
+        Averages of their natural coordinates are what a mixture climbs by to the most probable point.
+        """
+        return None
 
     def leave_one_out(self, batch: Batch, carry: Any = None) -> Float[Array, "rows *batch columns"]:
         """Return the log-likelihood of each row without its entry in one column, for each column.

@@ -1,6 +1,12 @@
 """Numerics for the rooms above: special functions, linear algebra, and checks that name the argument."""
 
-from kullback.numerics._bessel import bessel_ratio, bessel_ratio_gap, bessel_ratio_slope, inverse_bessel_ratio
+from kullback.numerics._bessel import (
+    bessel_ratio,
+    bessel_ratio_gap,
+    bessel_ratio_slope,
+    inverse_bessel_ratio,
+    log_i0e,
+)
 from kullback.numerics._check import (
     check_covariance,
     check_finite,
@@ -17,11 +23,14 @@ from kullback.numerics._digamma import (
     gamma_shape,
     inverse_digamma,
     log_beta,
+    log_gap,
     log_means,
     trigamma,
+    trigamma_excess,
     trigamma_gaps,
+    trigamma_shortfall,
 )
-from kullback.numerics._excess import determinant_excess, entropy_excess, ratio_excess
+from kullback.numerics._excess import determinant_excess, entropy_excess, exponential_excess, ratio_excess
 from kullback.numerics._linalg import (
     LOG_TWO_PI,
     apply,
@@ -37,8 +46,9 @@ from kullback.numerics._linalg import (
     whitener,
 )
 from kullback.numerics._linear_form import LinearForm, log1m_or_lowest, log_or_lowest, sum_of_linear_forms
+from kullback.numerics._log_scale import bounded_log_ratio, bounded_log_scale, log_normal
 from kullback.numerics._newton import natural_from_expectation
-from kullback.numerics._rising import digamma_rise, log_rising
+from kullback.numerics._rising import digamma_rise, log_gamma_gap, log_rising, trigamma_fall
 from kullback.numerics._types import Numeric, as_parameter, is_concrete, share_batch
 from kullback.numerics._words import counted, with_article
 
@@ -51,6 +61,8 @@ __all__ = [
     "bessel_ratio",
     "bessel_ratio_gap",
     "bessel_ratio_slope",
+    "bounded_log_ratio",
+    "bounded_log_scale",
     "check_covariance",
     "check_finite",
     "check_interior",
@@ -66,6 +78,7 @@ __all__ = [
     "dirichlet_slack",
     "entropy_excess",
     "entry_name",
+    "exponential_excess",
     "gamma_shape",
     "gram",
     "inverse_bessel_ratio",
@@ -74,7 +87,11 @@ __all__ = [
     "log1m_or_lowest",
     "log_beta",
     "log_determinant",
+    "log_gamma_gap",
+    "log_gap",
+    "log_i0e",
     "log_means",
+    "log_normal",
     "log_or_lowest",
     "log_rising",
     "natural_from_expectation",
@@ -86,7 +103,10 @@ __all__ = [
     "solve_packed",
     "sum_of_linear_forms",
     "trigamma",
+    "trigamma_excess",
+    "trigamma_fall",
     "trigamma_gaps",
+    "trigamma_shortfall",
     "unpack",
     "whiten",
     "whitener",

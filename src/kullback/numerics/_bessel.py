@@ -47,6 +47,17 @@ def bessel_ratio_gap(kappa: Any) -> Array:
     return jnp.where(large, series, (i0e(middle) - i1e(middle)) / i0e(middle))
 
 
+@jax.custom_jvp
+def log_i0e(kappa: Any) -> Array:
+    """Return log I₀(κ) − κ for κ ≥ 0; its derivative A(κ) − 1 has its digits where A(κ) is nearly 1."""
+    return jnp.log(i0e(kappa))
+
+
+@log_i0e.defjvp
+def _log_i0e_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Array, Array]:
+    return log_i0e(primals[0]), -bessel_ratio_gap(primals[0]) * tangents[0]
+
+
 def bessel_ratio_slope(kappa: Any) -> Array:
     """Return A′(κ) = 1 − A/κ − A², without the cancellation at both ends."""
     kappa = jnp.asarray(kappa)

@@ -8,7 +8,11 @@ import numpy as np
 from jax.scipy.special import digamma, gammaln, polygamma
 from jaxtyping import Array, Float
 
+from kullback.numerics._rising import digamma_rise, trigamma_fall
 from kullback.numerics._types import Numeric
+
+#: From here on asymptotic series are good to rounding.
+_MANY = 20.0
 
 
 def trigamma(x: Any) -> Array:
@@ -33,23 +37,27 @@ def _inverse_digamma_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Arr
 # --- Gamma: log k − digamma(k) = s ----------------------------------------------------------------------
 
 
-def _log_gap(k: Array) -> Array:
-    """Return log k − digamma(k), by its asymptotic series where the difference would cancel."""
-    large = k > 20
-    z = 1 / jnp.where(large, k, 20) ** 2
-    series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z / 132)))) + 0.5 / jnp.where(large, k, 20)
+def log_gap(k: Array) -> Array:
+    """Return log k − digamma(k) > 0, by its asymptotic series where the difference would cancel."""
+    large = k > _MANY
+    z = 1 / jnp.where(large, k, _MANY) ** 2
+    series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z / 132)))) + 0.5 / jnp.where(large, k, _MANY)
     small = jnp.where(large, 1, k)
     return jnp.where(large, series, jnp.log(small) - digamma(small))
 
 
-def _trigamma_excess(k: Array) -> Array:
-    """Return trigamma(k) − 1/k, likewise."""
-    large = k > 20
-    z = 1 / jnp.where(large, k, 20)
-    square = z * z
-    tail = z * square * (1 / 6 - square * (1 / 30 - square * (1 / 42 - square * (1 / 30 - square * 5 / 66))))
+def trigamma_excess(k: Array) -> Array:
+    """Return k·trigamma(k) − 1 > 0, likewise."""
+    large = k > _MANY
     small = jnp.where(large, 1, k)
-    return jnp.where(large, square / 2 + tail, trigamma(small) - 1 / small)
+    return jnp.where(large, _late_excess(jnp.where(large, k, _MANY)), small * trigamma(small) - 1)
+
+
+def _late_excess(k: Array) -> Array:
+    z = 1 / k
+    square = z * z
+    tail = square * (1 / 6 - square * (1 / 30 - square * (1 / 42 - square * (1 / 30 - square * 5 / 66))))
+    return z / 2 + tail
 
 
 @jax.custom_jvp
@@ -59,7 +67,7 @@ def gamma_shape(s: Any) -> Array:
     start = (3 - s + jnp.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
 
     def step(_: Any, k: Array) -> Array:  # Newton on 1/k, in which the left side is nearly linear at both ends
-        return 1 / (1 / k - (_log_gap(k) - s) / (k * k * _trigamma_excess(k)))
+        return 1 / (1 / k - (log_gap(k) - s) / (k * trigamma_excess(k)))
 
     return jax.lax.fori_loop(0, 8, step, start)
 
@@ -67,7 +75,7 @@ def gamma_shape(s: Any) -> Array:
 @gamma_shape.defjvp
 def _gamma_shape_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Array, Array]:
     k = gamma_shape(primals[0])
-    return k, -tangents[0] / _trigamma_excess(k)
+    return k, -tangents[0] * k / trigamma_excess(k)
 
 
 # --- Dirichlet: digamma(α_i) − digamma(Σα) = η_i --------------------------------------------------------
@@ -75,7 +83,7 @@ def _gamma_shape_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Array, 
 
 def log_means(alpha: Float[Numeric, "*batch k"]) -> Float[Array, "*batch k"]:
     """Return E[log x_i] = digamma(α_i) − digamma(Σα), with all its digits even when one α_i is nearly the sum."""
-    return -_digamma_gap(jnp.asarray(alpha), _rest(jnp.asarray(alpha)))
+    return -digamma_rise(alpha, _rest(jnp.asarray(alpha)))
 
 
 def log_beta(alpha: Float[Numeric, "*batch k"]) -> Float[Array, "*batch"]:
@@ -105,19 +113,9 @@ def _integral(of: Any, x: Array, step: Array) -> Array:
     return step * (of(places) @ jnp.asarray(weights / 2, x.dtype))
 
 
-def _digamma_gap(x: Any, step: Any) -> Array:
-    """Return digamma(x + step) − digamma(x), for x > 0 and step ≥ 0."""
-    short = step < x / 2
-    integral = _integral(trigamma, x, jnp.where(short, step, 0))
-    return jnp.where(short, integral, digamma(x + step) - digamma(x))
-
-
 def trigamma_gaps(alpha: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
     """Return ψ′(α_i) − ψ′(Σα), with all its digits even when one α_i is nearly the sum."""
-    rest = _rest(alpha)
-    short = rest < alpha / 2
-    integral = -_integral(lambda x: polygamma(2, x), alpha, jnp.where(short, rest, 0))
-    return jnp.where(short, integral, trigamma(alpha) - trigamma(alpha + rest))
+    return trigamma_fall(alpha, _rest(alpha))
 
 
 @jax.custom_jvp
@@ -138,7 +136,7 @@ def dirichlet_concentration(eta: Float[Numeric, "*batch k"]) -> Float[Array, "*b
     def mismatch(u: Array) -> Array:  # positive left of the root
         rest = jnp.sum(others(u), axis=-1)
         left = jnp.exp(u) - rest
-        gap = _digamma_gap(jnp.where(left > 0, left, 1), rest)
+        gap = digamma_rise(jnp.where(left > 0, left, 1), rest)
         return jnp.where(left > 0, jnp.log(gap) - jnp.log(-top), 1.0)
 
     slack = -jnp.expm1(jax.nn.logsumexp(eta, axis=-1))  # 1 − Σ exp η_i, near (K−1)/2A for large A
@@ -181,8 +179,30 @@ def dirichlet_slack(alpha: Float[Array, "*batch k"]) -> Float[Array, "*batch 1"]
     largest = jax.nn.one_hot(jnp.argmax(alpha, axis=-1), alpha.shape[-1], dtype=bool)
     top = jnp.max(alpha, axis=-1)
     rest = jnp.sum(jnp.where(largest, 0, alpha), axis=-1)
-    small = jnp.sum(jnp.where(largest, 0, 1 / trigamma(alpha)), axis=-1)
-    short = rest < top / 2
-    integral = _integral(lambda x: -polygamma(2, x) / jnp.square(trigamma(x)), top, jnp.where(short, rest, 0))
-    gap = jnp.where(short, integral, 1 / trigamma(top + rest) - 1 / trigamma(top))
-    return (gap - small)[..., None]
+
+    def others(of: Any) -> Array:
+        return jnp.sum(jnp.where(largest, 0, of(alpha)), axis=-1)
+
+    few = trigamma_fall(top, rest) / (trigamma(top) * trigamma(top + rest)) - others(lambda x: 1 / trigamma(x))
+    # 1/ψ′(x) is x less a shortfall: where some are large, the shortfalls are what is left
+    short = (rest < top / 2) & (top > _MANY)
+    big = jnp.where(short, top, _MANY)
+    rise = _integral(lambda x: _slope(_late_shortfall, x), big, jnp.where(short, rest, 0))
+    many = others(trigamma_shortfall) - jnp.where(short, rise, trigamma_shortfall(top + rest) - trigamma_shortfall(top))
+    return jnp.where(jnp.maximum(top, rest) > _MANY, many, few)[..., None]
+
+
+def trigamma_shortfall(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return x − 1/ψ′(x), between 0 and ½."""
+    excess = trigamma_excess(x)
+    return x * (excess / (1 + excess))
+
+
+def _late_shortfall(x: Array) -> Array:
+    """Return the same for large x."""
+    excess = _late_excess(x)
+    return x * (excess / (1 + excess))
+
+
+def _slope(of: Any, x: Array) -> Array:
+    return jax.jvp(of, (x,), (jnp.ones_like(x),))[1]

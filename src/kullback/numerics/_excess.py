@@ -26,6 +26,18 @@ def ratio_excess(a: Any, b: Any) -> Array:
     return jnp.where(near, small * small * series, ratio - 1 - jnp.log(ratio))
 
 
+def exponential_excess(u: Any) -> Array:
+    """Return e^u − 1 − u ≥ 0."""
+    u = jnp.asarray(u)
+    near = jnp.abs(u) < _NEAR
+    small = jnp.where(near, u, 0)
+    series = jnp.zeros_like(small)
+    for k in range(9, 1, -1):  # u²/2 + u³/6 + …
+        series = (small * series + 1) / k
+    far = jnp.where(near, 1, u)
+    return jnp.where(near, small * small * series, jnp.expm1(far) - far)
+
+
 def entropy_excess(p: Any, q: Any) -> Array:
     """Return p·log(p/q) − p + q ≥ 0, for p, q ≥ 0: the relative entropy of unnormalized masses.
 

@@ -13,6 +13,7 @@ from kullback.runtime._given_precision import in_given_precision, keep_given_pre
 from kullback.runtime._networks import as_numpy, filter_jit, is_array
 from kullback.runtime._one_kernel import one_kernel
 from kullback.runtime._quick import light_jit, quick_jit
+from kullback.runtime._round_length import round_length
 from kullback.runtime._tensor_tree import read_tree, tensor_names, tensors_of
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "one_kernel",
     "quick_jit",
     "read_tree",
+    "round_length",
     "tensor_names",
     "tensors_of",
     "users_settings",
