@@ -303,6 +303,23 @@ def test_fisher_is_the_hessian(family):
     within(here["fisher source"], np.swapaxes(jacobian, -1, -2) @ natural @ jacobian, 1e-10)
 
 
+@quick
+def _fisher_free(member):
+    return member.fisher("free")
+
+
+def test_free_groups_are_all_that_the_fisher_matrix_couples(family):
+    member = members(family)
+    groups = member.kind.free_groups
+    assert sorted(place for group in groups for place in group.coordinates) == list(range(member.size))
+    apart = np.ones((member.size, member.size), bool)
+    for group in groups:
+        apart[np.ix_(group.coordinates, group.coordinates)] = False
+    fisher = np.asarray(_fisher_free(member))
+    size = np.sqrt(np.diagonal(fisher, axis1=-2, axis2=-1))
+    assert np.all(np.abs(fisher) <= np.where(apart, 1e-10, np.inf) * size[..., :, None] * size[..., None, :])
+
+
 def within(matrix, expected, relative):
     """Compare matrices by their largest entry."""
     largest = np.abs(np.asarray(expected)).max(axis=(-2, -1), keepdims=True)

@@ -71,6 +71,14 @@ class Geometric(ScalarFamily):
         return cls(expectation[..., 0] / (1 + expectation[..., 0]))
 
     @property
+    def free(self):
+        return jnp.log(self.source) - jnp.log1p(-self.source)
+
+    @classmethod
+    def _from_free(cls, free):
+        return cls(jax.nn.sigmoid(free[..., 0]))
+
+    @property
     def log_partition(self):
         return -jnp.log1p(-jnp.asarray(self.ratio))
 
@@ -112,6 +120,19 @@ def registered(monkeypatch):
 def counts(rows=200):
     rng = np.random.default_rng(0)
     return np.concatenate([rng.geometric(p, (rows, 2)) - 1 for p in ([0.6, 0.5], [0.05, 0.08])]).astype(float)
+
+
+def test_it_answers_in_free_coordinates():
+    """The step toward a point and the Fisher matrix follow from what the family says."""
+    p, y = Geometric(np.array([0.3, 0.8])), np.array([2, 5])
+
+    def one(vector, point):
+        return p.kind.log_prob_at("free", vector, point)
+
+    free = p.free
+    np.testing.assert_allclose(p.kind.log_prob_at("free", free, y), p.log_prob(y), rtol=1e-12)
+    slope = jax.vmap(jax.grad(one))(free, y)
+    np.testing.assert_allclose(p.toward(y), slope / p.fisher("free")[..., 0], rtol=1e-9)
 
 
 def test_a_mixture_learns_it_and_a_file_holds_it(tmp_path):

@@ -23,7 +23,16 @@ from kullback.families._component import COUNTS, Component, Support, is_count, i
 from kullback.families._diagonal_gaussian import DiagonalGaussian
 from kullback.families._dirichlet import Dirichlet
 from kullback.families._exponential import Exponential
-from kullback.families._family import Coordinates, ExpectationSource, ExponentialFamily, Kind, NaturalSource
+from kullback.families._family import (
+    Coordinates,
+    ExpectationSource,
+    ExponentialFamily,
+    FreeGroup,
+    Kind,
+    NaturalSource,
+    Role,
+)
+from kullback.families._fit_kind import fit_kind
 from kullback.families._gamma import Gamma
 from kullback.families._gaussian import Gaussian
 from kullback.families._gaussian_missing import log_conditionals
@@ -32,12 +41,13 @@ from kullback.families._ising import Ising
 from kullback.families._marginal import Marginal, count_marginals, typical_totals
 from kullback.families._modes import mode_shares, multinomial_mode
 from kullback.families._multinomial import Multinomial
+from kullback.families._output_kind import OutputKind
 from kullback.families._poisson import Poisson
 from kullback.families._product import Product, ProductStatistics
 from kullback.families._registry import column_families, register_family, registered_families
 from kullback.families._scalar import ScalarFamily
 from kullback.families._spherical_gaussian import SphericalGaussian
-from kullback.families._unsplittable import UnsplittableFamily
+from kullback.families._unsplittable import NaturalFree, UnsplittableFamily
 from kullback.families._von_mises import VonMises
 from kullback.numerics import Numeric
 
@@ -86,6 +96,7 @@ __all__ = [
     "ExponentialFamily",
     "Extent",
     "Frame",
+    "FreeGroup",
     "Gamma",
     "Gaussian",
     "Independent",
@@ -95,11 +106,14 @@ __all__ = [
     "MeanStatistics",
     "Model",
     "Multinomial",
+    "NaturalFree",
     "NaturalSource",
     "Numeric",
+    "OutputKind",
     "Poisson",
     "Product",
     "ProductStatistics",
+    "Role",
     "ScalarFamily",
     "SphericalGaussian",
     "Standardization",
@@ -112,6 +126,7 @@ __all__ = [
     "by_blocks",
     "column_families",
     "count_marginals",
+    "fit_kind",
     "is_count",
     "is_whole",
     "log_conditionals",

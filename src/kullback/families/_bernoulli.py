@@ -14,6 +14,7 @@ from kullback.families._component import Support
 from kullback.families._family import ExpectationSource
 from kullback.families._marginal import Marginal
 from kullback.families._scalar import ScalarFamily, keep_nan
+from kullback.families._unsplittable import NaturalFree
 from kullback.numerics import (
     LinearForm,
     Numeric,
@@ -26,10 +27,10 @@ from kullback.numerics import (
 )
 
 
-class Bernoulli(ExpectationSource, ScalarFamily):
+class Bernoulli(ExpectationSource, NaturalFree, ScalarFamily):
     """P(x = 1) = p for x in {0, 1}. For variables in {−1, +1} see `Ising`.
 
-    Coordinates: source and expectation p; statistic T = x; natural log p/(1−p).
+    Coordinates: source and expectation p; statistic T = x; natural and free log p/(1−p).
 
     >>> round(float(Bernoulli(probability=0.75).natural[0]), 3)  # log 3
     1.099
@@ -102,6 +103,16 @@ class Bernoulli(ExpectationSource, ScalarFamily):
     def _from_natural(cls, natural: Numeric) -> Self:
         return cls(jax.nn.sigmoid(natural[..., 0]))
 
+    @classmethod
+    def _density_natural(cls, natural: Array, x: Array) -> Float[Array, "..."]:
+        theta = natural[..., 0]
+        return jnp.where((x == 0) | (x == 1), -jax.nn.softplus(jnp.where(x == 1, -theta, theta)), -jnp.inf)
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        self._check_interior()
+        y, p = jnp.asarray(y), self.mean
+        return jnp.where(y == 1, 1 / p, -1 / (1 - p))[..., None]
+
     @property
     def log_partition(self) -> Float[Array, "*batch"]:
         self._check_interior()
@@ -122,6 +133,16 @@ class Bernoulli(ExpectationSource, ScalarFamily):
     def _fisher_natural(self) -> Float[Array, "*batch d d"]:
         self._check_interior()
         return (self.source * (1 - self.source))[..., None]
+
+    @property
+    def visible_levels(self) -> tuple[tuple[float, ...], ...]:
+        return ((0.0, 1.0),)
+
+    def tempered(self, temperature: float) -> Self:
+        """Return the coins with log odds of 1/T times theirs."""
+        p = jnp.asarray(self.probability)
+        odds = jax.nn.sigmoid((jnp.log(p) - jnp.log1p(-p)) / temperature)
+        return eqx.tree_at(lambda b: b.probability, self, odds)
 
     def raise_zeros(self, least: float) -> Self:
         return eqx.tree_at(lambda b: b.probability, self, np.clip(np.asarray(self.probability), least, 1 - least))

@@ -11,11 +11,11 @@ from jaxtyping import Array, Float
 
 from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
-from kullback.families._dirichlet import Dirichlet, concentrated
+from kullback.families._dirichlet import Dirichlet, concentrated, log_density, step_toward
 from kullback.families._family import NaturalSource
 from kullback.families._marginal import scipy_law
 from kullback.families._scalar import ScalarFamily, keep_nan
-from kullback.numerics import Numeric, as_parameter, check_positive, share_batch
+from kullback.numerics import Numeric, as_parameter, bounded_log_scale, check_positive, share_batch
 
 
 class Beta(NaturalSource, ScalarFamily):
@@ -26,6 +26,7 @@ class Beta(NaturalSource, ScalarFamily):
     - source and natural: α, β
     - statistics T: log x, log(1−x)
     - expectation: digamma(α) − digamma(α+β), digamma(β) − digamma(α+β)
+    - free: log α, log β
 
     >>> round(float(Beta(alpha=2.0, beta=2.0).log_prob(0.5)), 4)  # log 1.5
     0.4055
@@ -34,6 +35,7 @@ class Beta(NaturalSource, ScalarFamily):
     fixed_size = 2
     support = Support(lambda x: (x > 0) & (x < 1), "between 0 and 1")
     words = "α {alpha}, β {beta}"
+    stand_in = 0.5
 
     alpha: Float[Numeric, "*batch"]
     beta: Float[Numeric, "*batch"]
@@ -96,7 +98,7 @@ class Beta(NaturalSource, ScalarFamily):
         return jax.random.beta(key, alpha, self.beta, shape + self.batch_shape, alpha.dtype)
 
     def statistics(self, x: Any) -> Float[Array, "... d"]:
-        return jnp.stack([jnp.log(jnp.asarray(x)), jnp.log1p(-jnp.asarray(x))], axis=-1)
+        return _log_both(jnp.asarray(x))
 
     @property
     def expectation(self) -> Float[Array, "*batch d"]:
@@ -105,6 +107,30 @@ class Beta(NaturalSource, ScalarFamily):
     @classmethod
     def _from_expectation(cls, expectation: Numeric) -> Self:
         return cls._from_source(Dirichlet._from_expectation(expectation).concentration)
+
+    @property
+    def free(self) -> Float[Array, "*batch d"]:
+        return self._dirichlet.free
+
+    @classmethod
+    def _from_free(cls, free: Numeric) -> Self:
+        return cls._from_source(Dirichlet._from_free(free).concentration)
+
+    @classmethod
+    def _density_natural(cls, natural: Array, x: Array) -> Float[Array, "..."]:
+        return cls._density_free(jnp.log(natural), x)
+
+    @classmethod
+    def _density_free(cls, free: Array, x: Array) -> Float[Array, "..."]:
+        inside = (x > 0) & (x < 1)
+        value = log_density(bounded_log_scale(free), _log_both(jnp.where(inside, x, 0.5)))
+        return jnp.where(inside, value, -jnp.inf)
+
+    def _fisher_free(self) -> Float[Array, "*batch d d"]:
+        return self._dirichlet.fisher("free")
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        return step_toward(self.source, _log_both(jnp.asarray(y)))
 
     @property
     def log_partition(self) -> Float[Array, "*batch"]:
@@ -129,3 +155,7 @@ class Beta(NaturalSource, ScalarFamily):
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
         return self._dirichlet.cross_entropy(statistics)
+
+
+def _log_both(x: Float[Array, "..."]) -> Float[Array, "... 2"]:
+    return jnp.stack([jnp.log(x), jnp.log1p(-x)], axis=-1)

@@ -15,6 +15,7 @@ from kullback.families._component import Support, is_whole
 from kullback.families._family import ExpectationSource, Kind
 from kullback.families._marginal import Marginal
 from kullback.families._scalar import ScalarFamily
+from kullback.families._unsplittable import NaturalFree
 from kullback.numerics import (
     LinearForm,
     Numeric,
@@ -31,14 +32,14 @@ from kullback.numerics import (
 _INDICATORS = 256
 
 
-class Categorical(ExpectationSource, ScalarFamily):
+class Categorical(ExpectationSource, NaturalFree, ScalarFamily):
     """P(x = k) = p_k for x in {0, …, K−1}.
 
     Coordinates, each of length K−1; the last category is the reference:
 
     - source and expectation: p₀, …, p_{K−2}
     - statistics T: [x = 0], …, [x = K−2]
-    - natural: log(p_k / p_{K−1})
+    - natural and free: log(p_k / p_{K−1})
 
     >>> Categorical(probabilities=[0.5, 0.25, 0.25]).natural.round(3).tolist()
     [0.693..., 0.0]
@@ -132,6 +133,15 @@ class Categorical(ExpectationSource, ScalarFamily):
         """Return the most probable category; of several, the first."""
         return jnp.argmax(embedding, axis=-1)
 
+    @property
+    def visible_levels(self) -> tuple[tuple[float, ...], ...]:
+        return (tuple(map(float, range(self.codes))),)
+
+    def tempered(self, temperature: float) -> Self:
+        """Return the distributions in proportion to p^(1/T)."""
+        shares = jax.nn.softmax(jnp.log(self.probabilities) / temperature, axis=-1)
+        return eqx.tree_at(lambda c: c.probabilities, self, shares)
+
     def raise_zeros(self, least: float) -> Self:
         return eqx.tree_at(lambda c: c.probabilities, self, positive_shares(self.probabilities, least))
 
@@ -190,7 +200,21 @@ class Categorical(ExpectationSource, ScalarFamily):
 
     @classmethod
     def _from_natural(cls, natural: Numeric) -> Self:
-        return cls(jax.nn.softmax(_with_reference(natural), axis=-1))
+        return cls(jax.nn.softmax(with_reference(natural), axis=-1))
+
+    @classmethod
+    def _density_natural(cls, natural: Array, x: Array) -> Float[Array, "..."]:
+        log_p = jax.nn.log_softmax(with_reference(natural), axis=-1)
+        last = log_p.shape[-1] - 1
+        index = jnp.clip(x, 0, last).astype(int)
+        # a sum, for the gradient of looking up is to scatter
+        value = jnp.sum(jnp.where(index[..., None] == jnp.arange(last + 1), log_p, 0), axis=-1)
+        return jnp.where(x == index, value, -jnp.inf)
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        check_interior("probabilities", self.probabilities, lambda p: p > 0)
+        gaps = self.extended_statistics(y) / self.probabilities
+        return gaps[..., :-1] - gaps[..., -1:]
 
     @property
     def log_partition(self) -> Float[Array, "*batch"]:
@@ -221,7 +245,7 @@ class Categorical(ExpectationSource, ScalarFamily):
         return -jnp.multiply(statistics.mass, jnp.sum(xlogy(statistics.mean, self.probabilities), axis=-1))
 
 
-def _with_reference(natural: Numeric) -> Float[Array, "*batch k"]:
+def with_reference(natural: Numeric) -> Float[Array, "*batch k"]:
     natural = jnp.asarray(natural)
     return jnp.concatenate([natural, jnp.zeros_like(natural[..., :1])], axis=-1)
 

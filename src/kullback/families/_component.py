@@ -2,6 +2,7 @@
 
 import abc
 import dataclasses
+import math
 import re
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -9,8 +10,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kullback.core import ClosedFormModel
+from kullback.core import Batch, ClosedFormModel, Completion, Want
 from kullback.families._marginal import Marginal
+from kullback.numerics import with_article
 
 
 class Support(NamedTuple):
@@ -97,6 +99,33 @@ class Component(ClosedFormModel):
     def row_total(self) -> int:
         """What every row sums to, where the members say it; 0 elsewhere."""
         return 0
+
+    @property
+    def visible_levels(self) -> tuple[tuple[float, ...], ...]:
+        """The values that each entry of a point may have; () for one that has countless."""
+        return ((),) * math.prod(self.event_shape)
+
+    # --- the lowest energy, and draws -------------------------------------------------------------------
+
+    def completed(self, batch: Batch, want: Want, temperature: float, key: Any) -> Completion:
+        """Return the rows with what is missing at its mode, or drawn: nothing is hidden."""
+        self.check_single()
+        if want == ("h",):
+            name = with_article(type(self).__name__)
+            raise ValueError(f"want is ('h',): nothing is hidden in {name}, so ask for 'v', what is missing of rows.")
+        if temperature == 0:
+            v = self.conditional_mode(batch)
+        else:
+            v = (self if temperature == 1 else self.tempered(temperature)).impute(batch, key)
+        return Completion(v, None, -self.log_likelihood(batch.filled(v)), True)
+
+    def check_single(self) -> None:
+        """Raise where there are several members: rows are completed by one."""
+        if self.batch_shape:
+            raise ValueError(
+                f"{type(self).__name__} holds members of batch shape {self.batch_shape}: rows are completed by one, so "
+                "pick it, or make a Mixture of them."
+            )
 
     # --- names and a place to begin ---------------------------------------------------------------------
 

@@ -31,6 +31,10 @@ class CompositeFamily(ExponentialFamily):
     def expectation(self) -> Float[Array, "*batch d"]:
         return self._join("expectation")
 
+    @property
+    def free(self) -> Float[Array, "*batch d"]:
+        return self._join("free")
+
     @classmethod
     def _from_source(cls, source: Numeric, *args: Any, **structure: Any) -> Self:
         return cls._cut("source", source, *args, **structure)
@@ -43,6 +47,24 @@ class CompositeFamily(ExponentialFamily):
     def _from_expectation(cls, expectation: Numeric, *args: Any, **structure: Any) -> Self:
         return cls._cut("expectation", expectation, *args, **structure)
 
+    @classmethod
+    def _from_free(cls, free: Numeric, *args: Any, **structure: Any) -> Self:
+        return cls._cut("free", free, *args, **structure)
+
+    @classmethod
+    @abc.abstractmethod
+    def _log_prob_at(
+        cls, coordinates: Any, vector: Array, x: Array, observed: Any, *args: Any, **structure: Any
+    ) -> Array: ...
+
+    @classmethod
+    def _log_prob_natural(cls, natural: Array, x: Array, observed: Any, *args: Any, **structure: Any) -> Array:
+        return cls._log_prob_at("natural", natural, x, observed, *args, **structure)
+
+    @classmethod
+    def _log_prob_free(cls, free: Array, x: Array, observed: Any, *args: Any, **structure: Any) -> Array:
+        return cls._log_prob_at("free", free, x, observed, *args, **structure)
+
     @abc.abstractmethod
     def _fisher(self, coordinates: Coordinates) -> Float[Array, "*batch d d"]: ...
 
@@ -54,3 +76,6 @@ class CompositeFamily(ExponentialFamily):
 
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         return self._fisher("expectation")
+
+    def _fisher_free(self) -> Float[Array, "*batch d d"]:
+        return self._fisher("free")

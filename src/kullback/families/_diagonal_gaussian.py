@@ -23,6 +23,7 @@ from kullback.core import (
     row_weight,
     weighted_total,
 )
+from kullback.families._family import FreeGroup, Role
 from kullback.families._gaussian_family import GaussianFamily
 from kullback.families._gaussian_rows import (
     LOG_TWO_PI,
@@ -31,7 +32,17 @@ from kullback.families._gaussian_rows import (
     features_moments,
     near_enough,
 )
-from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim, check_positive, ratio_excess, share_batch
+from kullback.numerics import (
+    Numeric,
+    as_parameter,
+    bounded_log_scale,
+    check_finite,
+    check_ndim,
+    check_positive,
+    log_normal,
+    ratio_excess,
+    share_batch,
+)
 
 
 def squares(vector: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
@@ -48,6 +59,7 @@ class DiagonalGaussian(GaussianFamily):
     - statistics T: (xᵢ), (xᵢ²)
     - natural: (μᵢ/σᵢ²), (−1/2σᵢ²)
     - expectation: (μᵢ), (σᵢ² + μᵢ²)
+    - free: (μᵢ), (log σᵢ)
 
     >>> DiagonalGaussian(mean=[0.0, 2.0], variance=[1.0, 4.0]).natural.tolist()
     [0.0, 0.5, -0.5, -0.125]
@@ -129,6 +141,44 @@ class DiagonalGaussian(GaussianFamily):
     def _from_expectation(cls, expectation: Numeric) -> Self:
         mean, second = _halves(expectation)
         return cls(mean, second - jnp.square(mean))
+
+    @property
+    def free(self) -> Float[Array, "*batch d"]:
+        return jnp.concatenate([self.mean, 0.5 * jnp.log(self.variance)], axis=-1)
+
+    @classmethod
+    def free_roles(cls, size: int) -> tuple[Role, ...]:
+        return (Role.LINEAR,) * (size // 2) + (Role.LOG_SCALE,) * (size // 2)
+
+    @classmethod
+    def _from_free(cls, free: Numeric) -> Self:
+        mean, log_scale = _halves(free)
+        return cls(mean, jnp.exp(2 * bounded_log_scale(log_scale)))
+
+    @classmethod
+    def _log_prob_natural(cls, natural: Array, x: Array, observed: Any) -> Float[Array, "..."]:
+        shift, half = _halves(natural)
+        precision = -2 * half
+        square = precision * jnp.square(_seen(x, observed) - shift / precision)
+        return _add_up(-0.5 * (square - jnp.log(precision) + LOG_TWO_PI), observed)
+
+    @classmethod
+    def _log_prob_free(cls, free: Array, x: Array, observed: Any) -> Float[Array, "..."]:
+        mean, log_scale = _halves(free)
+        return _add_up(log_normal(_seen(x, observed) - mean, bounded_log_scale(log_scale)), observed)
+
+    @classmethod
+    def _free_groups(cls, size: int) -> tuple[FreeGroup, ...]:
+        half = size // 2
+        return tuple(FreeGroup((place,), 0.0 if place < half else -2.0, place >= half) for place in range(size))
+
+    def _fisher_free(self) -> Float[Array, "*batch d d"]:
+        precision = 1 / jnp.asarray(self.variance)
+        return _coordinate_blocks(precision, jnp.zeros_like(precision), jnp.full_like(precision, 2))
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        away = jnp.subtract(jnp.asarray(y), self.mean)
+        return jnp.concatenate([away, 0.5 * (jnp.square(away / jnp.sqrt(self.variance)) - 1)], axis=-1)
 
     @property
     def log_partition(self) -> Float[Array, "*batch"]:
@@ -265,6 +315,14 @@ def _halves(flat: Numeric) -> tuple[Array, Array]:
         raise ValueError(f"{flat.shape[-1]} coordinates do not fit: a diagonal Gaussian on Rⁿ has 2n.")
     first, second = jnp.split(flat, 2, axis=-1)
     return first, second
+
+
+def _seen(x: Array, observed: Any) -> Array:
+    return x if observed is None else jnp.where(observed, x, 0)
+
+
+def _add_up(terms: Float[Array, "... n"], observed: Any) -> Float[Array, "..."]:
+    return jnp.sum(terms if observed is None else jnp.where(observed, terms, 0), axis=-1)
 
 
 def _coordinate_blocks(a: Array, b: Array, d: Array) -> Array:

@@ -20,15 +20,20 @@ from kullback.families._unsplittable import UnsplittableFamily
 from kullback.numerics import (
     Numeric,
     as_parameter,
+    bounded_log_scale,
     check_ndim,
     check_positive,
     check_values,
     dirichlet_concentration,
     dirichlet_slack,
+    exponential_excess,
     log_beta,
+    log_gamma_gap,
+    log_gap,
     log_means,
     trigamma,
     trigamma_gaps,
+    trigamma_shortfall,
 )
 
 
@@ -40,6 +45,7 @@ class Dirichlet(NaturalSource, UnsplittableFamily):
     - source and natural: α
     - statistics T: log x_i
     - expectation: digamma(α_i) − digamma(Σα)
+    - free: log α_i
 
     >>> d = Dirichlet(concentration=[1.0, 2.0, 3.0])
     >>> [round(float(a), 3) for a in Dirichlet.from_expectation(d.expectation).concentration]
@@ -47,6 +53,7 @@ class Dirichlet(NaturalSource, UnsplittableFamily):
     """
 
     support = Support(lambda x: x > 0, "positive", total=1.0)
+    stand_in = 0.5
 
     concentration: Float[Numeric, "*batch k"]
 
@@ -109,7 +116,7 @@ class Dirichlet(NaturalSource, UnsplittableFamily):
 
     def log_prob(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x)
-        inside = jnp.all(x >= 0, axis=-1) & (jnp.abs(jnp.sum(x, axis=-1) - 1) < 1e-6)
+        inside = jnp.all(x >= 0, axis=-1) & _sums_to_one(x)
         value = jnp.sum(xlogy(jnp.subtract(self.concentration, 1), jnp.maximum(x, 0)), axis=-1)
         return jnp.where(inside, value - self.log_partition, -jnp.inf)
 
@@ -139,6 +146,31 @@ class Dirichlet(NaturalSource, UnsplittableFamily):
         return cls(dirichlet_concentration(expectation))
 
     @property
+    def free(self) -> Float[Array, "*batch d"]:
+        return jnp.log(self.source)
+
+    @classmethod
+    def _from_free(cls, free: Numeric) -> Self:
+        return cls(jnp.exp(bounded_log_scale(free)))
+
+    @classmethod
+    def _density_natural(cls, natural: Array, x: Array) -> Float[Array, "..."]:
+        return cls._density_free(jnp.log(natural), x)
+
+    @classmethod
+    def _density_free(cls, free: Array, x: Array) -> Float[Array, "..."]:
+        inside = jnp.all(x > 0, axis=-1) & _sums_to_one(x)
+        safe = jnp.where(inside[..., None], x, 0.5)
+        return jnp.where(inside, log_density(bounded_log_scale(free), jnp.log(safe)), -jnp.inf)
+
+    def _fisher_free(self) -> Float[Array, "*batch d d"]:
+        alpha = self.source
+        return alpha[..., :, None] * self._fisher_natural() * alpha[..., None, :]
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        return step_toward(jnp.asarray(self.concentration), jnp.log(jnp.asarray(y)))
+
+    @property
     def log_partition(self) -> Float[Array, "*batch"]:
         return log_beta(self.concentration)
 
@@ -164,6 +196,37 @@ class Dirichlet(NaturalSource, UnsplittableFamily):
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
         linear = jnp.sum(jnp.subtract(self.concentration, 1) * statistics.mean, axis=-1)
         return jnp.multiply(statistics.mass, self.log_partition - linear)
+
+
+def _sums_to_one(x: Float[Array, "... k"]) -> Bool[Array, "..."]:
+    rounding = x.shape[-1] * np.finfo(jnp.result_type(x, np.float32)).eps
+    return jnp.abs(jnp.sum(x, axis=-1) - 1) < max(1e-6, float(rounding))
+
+
+def log_density(log_alpha: Float[Array, "... k"], log_x: Float[Array, "... k"]) -> Float[Array, "..."]:
+    """Return the log density at x of the member α, both by their logarithms.
+
+    With A = Σα and g(a) = a·log a − a − log Γ(a) it is −Σ αᵢ·(A·xᵢ/αᵢ − 1 − log A·xᵢ/αᵢ) − Σ log xᵢ + Σ g(αᵢ) − g(A):
+    nothing large is subtracted.
+    """
+    log_total = jax.nn.logsumexp(log_alpha, axis=-1)
+    alpha, total = jnp.exp(log_alpha), jnp.exp(log_total)
+    far = alpha * exponential_excess(log_total[..., None] - log_alpha + log_x)
+    return jnp.sum(log_gamma_gap(alpha) - log_x - far, axis=-1) - log_gamma_gap(total)
+
+
+def step_toward(alpha: Float[Array, "*batch k"], log_y: Float[Array, "... k"]) -> Float[Array, "... k"]:
+    """Return the natural gradient of the log density at y, in log α.
+
+    The inverse Fisher matrix is diag(w) + wwᵀ/slack with w = 1/ψ′(α), and w is nearly α: Σ α·(log y − η) is of second
+    order in log y − η, and has a form of its own.
+    """
+    total = jnp.sum(alpha, axis=-1, keepdims=True)
+    apart = log_y - log_means(alpha)
+    far = alpha * exponential_excess(jnp.log(total) - jnp.log(alpha) + log_y)
+    along = jnp.sum(alpha * log_gap(alpha) - far, axis=-1, keepdims=True) - total * log_gap(total)
+    along = along - jnp.sum(trigamma_shortfall(alpha) * apart, axis=-1, keepdims=True)
+    return (apart + along / dirichlet_slack(alpha)) / (alpha * trigamma(alpha))
 
 
 def concentrated(concentration: Any, points: str) -> str | None:

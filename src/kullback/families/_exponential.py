@@ -10,15 +10,16 @@ from jaxtyping import Array, Float
 
 from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
+from kullback.families._family import FreeGroup
 from kullback.families._marginal import scipy_law
 from kullback.families._scalar import ScalarFamily, keep_nan
-from kullback.numerics import Numeric, as_parameter, check_positive, ratio_excess
+from kullback.numerics import Numeric, as_parameter, bounded_log_scale, check_positive, ratio_excess
 
 
 class Exponential(ScalarFamily):
     """p(x) = r e^(−rx) for x ≥ 0.
 
-    Coordinates: source r; statistic T = x; natural −r; expectation 1/r.
+    Coordinates: source r; statistic T = x; natural −r; expectation 1/r; free −log r, the logarithm of the mean.
 
     >>> float(Exponential(rate=4.0).expectation[0])
     0.25
@@ -93,6 +94,34 @@ class Exponential(ScalarFamily):
     def _from_expectation(cls, expectation: Numeric) -> Self:
         check_positive("E[x]", expectation[..., 0])
         return cls(1 / expectation[..., 0])
+
+    @property
+    def free(self) -> Float[Array, "*batch d"]:
+        return -jnp.log(self.source)
+
+    @classmethod
+    def _from_free(cls, free: Numeric) -> Self:
+        return cls(jnp.exp(-bounded_log_scale(free[..., 0])))
+
+    @classmethod
+    def _density_natural(cls, natural: Array, x: Array) -> Float[Array, "..."]:
+        rate = -natural[..., 0]
+        return jnp.where(x >= 0, jnp.log(rate) - rate * x, -jnp.inf)
+
+    @classmethod
+    def _density_free(cls, free: Array, x: Array) -> Float[Array, "..."]:
+        log_mean = bounded_log_scale(free[..., 0])
+        return jnp.where(x >= 0, -log_mean - jnp.exp(-log_mean) * jnp.where(x >= 0, x, 0), -jnp.inf)
+
+    @classmethod
+    def _free_groups(cls, size: int) -> tuple[FreeGroup, ...]:
+        return (FreeGroup((0,), -1.0),)
+
+    def _fisher_free(self) -> Float[Array, "*batch d d"]:
+        return jnp.ones_like(self.source)[..., None]
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        return (jnp.multiply(self.rate, jnp.asarray(y)) - 1)[..., None]
 
     @property
     def log_partition(self) -> Float[Array, "*batch"]:

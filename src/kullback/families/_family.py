@@ -1,6 +1,9 @@
 """What every exponential family answers."""
 
 import abc
+import enum
+import functools
+import math
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, get_args
 
 import jax
@@ -15,7 +18,38 @@ from kullback.families._potential_excess import potential_excess
 from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim, counted, is_concrete, with_article
 from kullback.runtime import in_given_precision
 
-Coordinates: TypeAlias = Literal["source", "natural", "expectation"]
+Coordinates: TypeAlias = Literal["source", "natural", "expectation", "free"]
+
+
+class Role(enum.StrEnum):
+    """What a free coordinate is."""
+
+    #: In units of the points: a mean, or the coefficient of a regression.
+    LINEAR = "linear"
+    #: The logarithm of a standard deviation. The density at a point has no bound as it falls.
+    LOG_SCALE = "log scale"
+    #: The logarithm of the inverse of a relative variance. The density at a point has no bound as it grows.
+    LOG_SHAPE = "log shape"
+    #: Anything else.
+    PLAIN = "plain"
+
+
+class FreeGroup(NamedTuple):
+    """Free coordinates that the Fisher matrix couples with no others.
+
+    `growth` is how fast the curvature of log p may grow along them: by e^{|growth|·s} when they move by s. It is 0
+    where log p is quadratic, as in means of Gaussians, and negative in the logarithm of a scale: the curvature grows as
+    that falls, and the Fisher information stays what it is. `dispersion` says that they tell how far points spread, and
+    not where they lie.
+    """
+
+    coordinates: tuple[int, ...]
+    growth: float = 1.0
+    dispersion: bool = False
+
+    def shifted(self, by: int) -> "FreeGroup":
+        """Return the group of coordinates that stand behind so many others."""
+        return self._replace(coordinates=tuple(place + by for place in self.coordinates))
 
 
 class Kind(NamedTuple):
@@ -30,23 +64,73 @@ class Kind(NamedTuple):
         make: Any = getattr(self.family, f"from_{_known(coordinates)}")
         return make(vector, **dict(self.structure))
 
+    def log_prob_at(
+        self, coordinates: Literal["natural", "free"], vector: Any, x: Any, observed: Any = None
+    ) -> Float[Numeric, "..."]:
+        """Return the log density at x of the member with these coordinates.
+
+        It is computed in them and never through source parameters, which lose digits near the boundary: it is finite
+        with finite gradients wherever a network may lead. Outside the support it is −inf. What is not `observed` adds
+        nothing to it, nor to its gradient.
+        """
+        if coordinates not in ("natural", "free"):
+            raise ValueError(f"coordinates is {coordinates!r}: log_prob_at takes 'natural' or 'free'.")
+        return _log_prob_at(vector, x, observed, self, coordinates)
+
+    def fisher_at(self, coordinates: Coordinates, vector: Any) -> Float[Array, "... d d"]:
+        """Return the Fisher matrix in these coordinates, of the member that has them."""
+        return self.at(coordinates, vector).fisher(coordinates)
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """What each free coordinate is."""
+        return self.family.free_roles(self.size, **dict(self.structure))
+
     @property
     def columns(self) -> int:
         """How many columns the points have."""
-        like = jax.eval_shape(lambda vector: self.at("source", vector), np.zeros(self.size))
-        return int(np.prod(like.event_shape))
+        return math.prod(_event_shape(self))
+
+    @property
+    def free_groups(self) -> tuple[FreeGroup, ...]:
+        """The free coordinates, in groups that the Fisher matrix does not couple."""
+        groups: tuple[FreeGroup, ...] = self.family._free_groups(self.size, **dict(self.structure))
+        return groups
 
     def __str__(self) -> str:
         fixed = "".join(f", {name}={value}" for name, value in self.structure)
         return f"{self.family.__name__} with {counted(self.size, 'coordinate')}{fixed}"
 
 
+@in_given_precision
+def _log_prob_at(vector: Any, x: Any, observed: Any, kind: Kind, coordinates: str) -> Float[Array, "..."]:
+    vector, x, event = jnp.asarray(as_parameter(vector)), jnp.asarray(x), _event_shape(kind)
+    if vector.shape[-1:] != (kind.size,):
+        raise ValueError(
+            f"vector has shape {vector.shape}: {with_article(str(kind))} needs {kind.size} on its last axis."
+        )
+    for name, array in (("x", x), ("observed", observed)):
+        if array is not None and event and jnp.shape(array)[-1:] != event:
+            needed = f"points of {with_article(str(kind))} have {counted(event[0], 'column')} on the last axis"
+            raise ValueError(f"{name} has shape {jnp.shape(array)}: {needed}.")
+    x = x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(vector.dtype)
+    at: Any = getattr(kind.family, f"_log_prob_{coordinates}")
+    return at(vector, x, observed, **dict(kind.structure))
+
+
+@functools.lru_cache(maxsize=1024)
+def _event_shape(kind: Kind) -> tuple[int, ...]:
+    like: Any = jax.eval_shape(lambda vector: kind.at("source", vector), np.zeros(kind.size))
+    return tuple(like.event_shape)
+
+
 class ExponentialFamily(Component):
     """A family p(x) = exp(⟨θ, T(x)⟩ − ψ(θ)) with respect to a fixed base measure, batched over leading axes.
 
     A member is held in *source* parameters, the ones people write down. Its *natural* coordinates are θ, its
-    *expectation* coordinates η = E[T(x)] = ∇ψ(θ). All three are flat, minimal vectors in the order that each
-    family documents. The dual potential is φ(η) = ⟨θ, η⟩ − ψ(θ), and θ = ∇φ(η).
+    *expectation* coordinates η = E[T(x)] = ∇ψ(θ). Its *free* coordinates are all of R^d, smooth and one to one: what a
+    network may answer with. All four are flat, minimal vectors in the order that each family documents. The dual
+    potential is φ(η) = ⟨θ, η⟩ − ψ(θ), and θ = ∇φ(η).
 
     A family is also a closed-form model with nothing hidden, so mixtures and learning algorithms ask it
     the same questions as any other model: `expected_statistics`, `own_statistics`, `maximize`. And it is a `Component`,
@@ -99,6 +183,16 @@ class ExponentialFamily(Component):
     def expectation(self) -> Float[Array, "*batch d"]:
         """The expectation coordinates η = E[T(x)]."""
 
+    @property
+    @abc.abstractmethod
+    def free(self) -> Float[Array, "*batch d"]:
+        """The free coordinates: any vector of R^d is those of a member."""
+
+    @classmethod
+    def free_roles(cls, size: int, *args: Any, **structure: Any) -> tuple[Role, ...]:
+        """Return what each of so many free coordinates is."""
+        return (Role.PLAIN,) * size
+
     @classmethod
     @abc.abstractmethod
     def _from_source(cls, source: Numeric, *args: Any, **structure: Any) -> Self: ...
@@ -110,6 +204,22 @@ class ExponentialFamily(Component):
     @classmethod
     @abc.abstractmethod
     def _from_expectation(cls, expectation: Numeric, *args: Any, **structure: Any) -> Self: ...
+
+    @classmethod
+    @abc.abstractmethod
+    def _from_free(cls, free: Numeric, *args: Any, **structure: Any) -> Self: ...
+
+    @classmethod
+    @abc.abstractmethod
+    def _log_prob_natural(cls, natural: Array, x: Array, observed: Any, *args: Any, **structure: Any) -> Array: ...
+
+    @classmethod
+    @abc.abstractmethod
+    def _log_prob_free(cls, free: Array, x: Array, observed: Any, *args: Any, **structure: Any) -> Array: ...
+
+    @classmethod
+    def _free_groups(cls, size: int, *args: Any, **structure: Any) -> tuple[FreeGroup, ...]:
+        return (FreeGroup(tuple(range(size))),)
 
     @classmethod
     @in_given_precision
@@ -128,6 +238,12 @@ class ExponentialFamily(Component):
     def from_expectation(cls, expectation: Any, **structure: Any) -> Self:
         """Return the member with these expectation coordinates."""
         return _member(cls._from_expectation, "expectation", expectation, structure)
+
+    @classmethod
+    @in_given_precision
+    def from_free(cls, free: Any, **structure: Any) -> Self:
+        """Return the member with these free coordinates."""
+        return _member(cls._from_free, "free", free, structure)
 
     @property
     def kind(self) -> Kind:
@@ -242,6 +358,22 @@ class ExponentialFamily(Component):
     @abc.abstractmethod
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]: ...
 
+    def _fisher_free(self) -> Float[Array, "*batch d d"]:
+        slope = self._slope("natural")
+        return jnp.swapaxes(slope, -1, -2) @ self._fisher_natural() @ slope
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        """Return the natural gradient of log p(y) in free coordinates; see `kullback.geometry.toward`."""
+        apart = self.statistics(y) - self.expectation
+        slope = jnp.broadcast_to(self._slope("expectation"), (*apart.shape, apart.shape[-1]))
+        return jnp.linalg.solve(slope, apart[..., None])[..., 0]
+
+    def _slope(self, coordinates: Coordinates) -> Float[Array, "*batch d d"]:
+        """Return the derivatives of these coordinates by the free ones."""
+        kind = self.kind
+        one = jax.jacfwd(lambda vector: kind.at("free", vector).coordinates(coordinates))
+        return jnp.vectorize(one, signature="(d)->(d,d)")(self.free)
+
     # --- a model with nothing hidden --------------------------------------------------------------------
 
     @abc.abstractmethod
@@ -275,6 +407,11 @@ class ExponentialFamily(Component):
             return jnp.where(seen.reshape(seen.shape + (1,) * (jnp.ndim(new) - seen.ndim)), new, old)
 
         return jax.tree.map(choose, nearest, self)
+
+    @property
+    def visible_family(self) -> Self:
+        """The members themselves."""
+        return self
 
     def aligned_to(self, reference: Self) -> Self:
         """Return itself: nothing hidden, nothing to line up."""
@@ -313,7 +450,7 @@ class ExpectationSource(ExponentialFamily):
 
 def _known(coordinates: str) -> str:
     if coordinates not in get_args(Coordinates):
-        raise ValueError(f"coordinates is {coordinates!r}: it must be 'source', 'natural' or 'expectation'.")
+        raise ValueError(f"coordinates is {coordinates!r}: it must be 'source', 'natural', 'expectation' or 'free'.")
     return coordinates
 
 

@@ -11,9 +11,24 @@ from jaxtyping import Array, Float
 
 from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
+from kullback.families._family import FreeGroup, Role
 from kullback.families._marginal import scipy_law
 from kullback.families._scalar import ScalarFamily, keep_nan
-from kullback.numerics import Numeric, as_parameter, check_positive, gamma_shape, ratio_excess, share_batch, trigamma
+from kullback.numerics import (
+    Numeric,
+    as_parameter,
+    bounded_log_ratio,
+    bounded_log_scale,
+    check_positive,
+    exponential_excess,
+    gamma_shape,
+    log_gamma_gap,
+    log_gap,
+    ratio_excess,
+    share_batch,
+    trigamma,
+    trigamma_excess,
+)
 
 
 class Gamma(ScalarFamily):
@@ -25,6 +40,7 @@ class Gamma(ScalarFamily):
     - statistics T: log x, x
     - natural: k, −r
     - expectation: digamma(k) − log r, k/r
+    - free: log k/r, log k: the logarithms of the mean and of the shape
 
     >>> [round(float(e), 3) for e in Gamma(shape=3.0, rate=2.0).expectation]
     [0.23, 1.5]
@@ -33,6 +49,7 @@ class Gamma(ScalarFamily):
     fixed_size = 2
     support = Support(lambda x: x > 0, "positive")
     log_view = True
+    stand_in = 1.0
 
     shape: Float[Numeric, "*batch"]
     rate: Float[Numeric, "*batch"]
@@ -85,7 +102,7 @@ class Gamma(ScalarFamily):
         return scipy_law("gamma", self.shape, scale=1 / np.asarray(self.rate))
 
     def log_prob(self, x: Any) -> Float[Array, "..."]:
-        x = jnp.asarray(x)
+        x = jnp.asarray(x, dtype=jnp.asarray(self.rate).dtype)
         safe = jnp.where(x >= 0, x, 1)
         value = xlogy(jnp.subtract(self.shape, 1), safe) - self.rate * safe - self.log_partition
         return jnp.where(x >= 0, value, -jnp.inf)
@@ -122,6 +139,42 @@ class Gamma(ScalarFamily):
         return cls(shape, shape / mean)
 
     @property
+    def free(self) -> Float[Array, "*batch d"]:
+        return jnp.log(jnp.stack([self.mean, jnp.asarray(self.shape)], axis=-1))
+
+    @classmethod
+    def free_roles(cls, size: int) -> tuple[Role, ...]:
+        return (Role.PLAIN, Role.LOG_SHAPE)
+
+    @classmethod
+    def _from_free(cls, free: Numeric) -> Self:
+        free = bounded_log_scale(free)
+        return cls(jnp.exp(free[..., 1]), jnp.exp(free[..., 1] - free[..., 0]))
+
+    @classmethod
+    def _density_natural(cls, natural: Array, x: Array) -> Float[Array, "..."]:
+        log_shape, log_rate = jnp.log(natural[..., 0]), jnp.log(-natural[..., 1])
+        return _log_density(log_shape - log_rate, log_shape, x)
+
+    @classmethod
+    def _density_free(cls, free: Array, x: Array) -> Float[Array, "..."]:
+        return _log_density(bounded_log_scale(free[..., 0]), bounded_log_scale(free[..., 1]), x)
+
+    @classmethod
+    def _free_groups(cls, size: int) -> tuple[FreeGroup, ...]:
+        return FreeGroup((0,), -1.0), FreeGroup((1,), dispersion=True)
+
+    def _fisher_free(self) -> Float[Array, "*batch d d"]:
+        k = jnp.asarray(self.shape)
+        return _two_by_two(k, jnp.zeros_like(k), k * trigamma_excess(k))
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        k, away = jnp.asarray(self.shape), jnp.subtract(jnp.asarray(y), self.mean) / self.mean
+        # the slope in log k is k·(log k − digamma(k) − (y/m − 1 − log y/m)), its information k·(k·trigamma(k) − 1)
+        gap = log_gap(k) - ratio_excess(jnp.asarray(y), self.mean)
+        return jnp.stack(jnp.broadcast_arrays(away, gap / trigamma_excess(k)), axis=-1)
+
+    @property
     def log_partition(self) -> Float[Array, "*batch"]:
         k = jnp.asarray(self.shape)
         return gammaln(k) - k * jnp.log(self.rate)
@@ -143,7 +196,7 @@ class Gamma(ScalarFamily):
 
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         k, r = jnp.asarray(self.shape), jnp.asarray(self.rate)
-        slack = k * trigamma(k) - 1
+        slack = trigamma_excess(k)
         return _two_by_two(k / slack, -r / slack, r**2 * trigamma(k) / slack)
 
     def _from_statistics(self, statistics: MeanStatistics) -> Self:
@@ -155,6 +208,13 @@ class Gamma(ScalarFamily):
         log_mean, mean = statistics.mean[..., 0], statistics.mean[..., 1]
         linear = jnp.subtract(self.shape, 1) * log_mean - self.rate * mean
         return jnp.multiply(statistics.mass, self.log_partition - linear)
+
+
+def _log_density(log_mean: Array, log_shape: Array, x: Array) -> Float[Array, "..."]:
+    """Return −k·(x/m − 1 − log x/m) − log x + (k·log k − k − log Γ(k)): nothing large is subtracted."""
+    safe, shape = jnp.where(x > 0, x, 1), jnp.exp(log_shape)
+    excess = exponential_excess(bounded_log_ratio(jnp.log(safe) - log_mean))
+    return jnp.where(x > 0, log_gamma_gap(shape) - jnp.log(safe) - shape * excess, -jnp.inf)
 
 
 def _two_by_two(a: Array, b: Array, d: Array) -> Float[Array, "*batch 2 2"]:

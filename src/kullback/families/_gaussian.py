@@ -26,7 +26,18 @@ from kullback.core import (
     row_weight,
     weighted_total,
 )
+from kullback.families._family import FreeGroup, Role
 from kullback.families._gaussian_family import GaussianFamily, without_spread
+from kullback.families._gaussian_fisher import fisher_expectation, fisher_natural, fisher_source
+from kullback.families._gaussian_free import (
+    fisher_free,
+    from_free,
+    groups_free,
+    log_prob_free,
+    log_prob_observed,
+    to_free,
+    toward_free,
+)
 from kullback.families._gaussian_missing import completed_moments, completer, log_conditionals
 from kullback.families._gaussian_rows import (
     LOG_TWO_PI,
@@ -46,6 +57,7 @@ from kullback.numerics import (
     check_finite,
     check_ndim,
     determinant_excess,
+    dimension,
     gram,
     log_determinant,
     outer,
@@ -68,6 +80,7 @@ class Gaussian(GaussianFamily):
     - statistics T: (xᵢ), (xᵢ²), (2xᵢxⱼ)
     - natural θ: (Σ⁻¹μ)ᵢ, (−½Σ⁻¹ᵢᵢ), (−½Σ⁻¹ᵢⱼ)
     - expectation η: (μᵢ), (Σᵢᵢ + μᵢ²), (2Σᵢⱼ + 2μᵢμⱼ)
+    - free: (μᵢ), (log of the standard deviation of xᵢ given those before it), (coefficient of xᵢ in the mean of xⱼ)
 
     >>> g = Gaussian(mean=[0.0, 1.0], covariance=[[2.0, 0.3], [0.3, 1.0]])
     >>> [round(float(e), 3) for e in g.expectation]
@@ -169,6 +182,45 @@ class Gaussian(GaussianFamily):
         return cls(mean, second - outer(mean))
 
     @property
+    def free(self) -> Float[Array, "*batch d"]:
+        return to_free(self.mean, self.covariance)
+
+    @classmethod
+    def free_roles(cls, size: int) -> tuple[Role, ...]:
+        n = dimension(size)
+        return (Role.LINEAR,) * n + (Role.LOG_SCALE,) * n + (Role.LINEAR,) * (size - 2 * n)
+
+    @classmethod
+    def _from_free(cls, free: Numeric) -> Self:
+        return cls(*from_free(free))
+
+    @classmethod
+    def _log_prob_natural(cls, natural: Array, x: Array, observed: Any) -> Float[Array, "..."]:
+        shift, half = unpack(natural)
+        precision = -2 * half
+        if observed is not None:
+            return log_prob_observed(*unpack(solve_packed(precision, shift)), x, observed)
+        factor = jnp.linalg.cholesky(precision)
+        mean = apply(gram(whitener(precision)), shift)
+        z = jnp.einsum("...ji,...j->...i", factor, x - mean)
+        log_scales = jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1))
+        return jnp.sum(log_scales - 0.5 * (jnp.square(z) + LOG_TWO_PI), axis=-1)
+
+    @classmethod
+    def _log_prob_free(cls, free: Array, x: Array, observed: Any) -> Float[Array, "..."]:
+        return log_prob_free(free, x, observed)
+
+    @classmethod
+    def _free_groups(cls, size: int) -> tuple[FreeGroup, ...]:
+        return groups_free(size)
+
+    def _fisher_free(self) -> Float[Array, "*batch d d"]:
+        return fisher_free(self.mean, self.covariance)
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        return toward_free(self.mean, self.covariance, jnp.asarray(y))
+
+    @property
     def log_partition(self) -> Float[Array, "*batch"]:
         square, log_det = whiten(self.covariance, jnp.asarray(self.mean))
         return 0.5 * (square + log_det + self.mean.shape[-1] * math.log(2 * math.pi))
@@ -187,43 +239,14 @@ class Gaussian(GaussianFamily):
         z = apply(w, jnp.subtract(self.mean, other.mean))
         return 0.5 * (determinant_excess(ratio, apart, log_ratio) + jnp.sum(jnp.square(z), axis=-1))
 
-    # --- Fisher matrices: P = Σ⁻¹, and c = 1 on the diagonal of the matrix part, 2 off it ---------------
-
-    def _symmetric_products(self, m: Float[Array, "*batch n n"]) -> Float[Array, "*batch s s"]:
-        """Return M_km M_ln + M_kn M_lm for the entries kl and mn of the matrix part."""
-        k, first = _entries(self.mean.shape[-1])
-
-        def at(a: Any, b: Any) -> Array:
-            return m[..., a[:, None], b[None, :]]
-
-        return at(k, k) * at(first, first) + at(k, first) * at(first, k)
-
     def _fisher_source(self) -> Float[Array, "*batch d d"]:
-        precision = gram(whitener(self.covariance))
-        c = _multiplicity(precision)
-        # ½·c·c·½ of the symmetric products: ½P_km² for two diagonal entries, P_km P_kn for one, the sum for none
-        return _blocks(precision, None, 0.25 * outer(c) * self._symmetric_products(precision))
+        return fisher_source(jnp.asarray(self.covariance))
 
     def _fisher_natural(self) -> Float[Array, "*batch d d"]:
-        mean, covariance = jnp.asarray(self.mean), jnp.asarray(self.covariance)
-        c = _multiplicity(covariance)
-        k, m = _entries(mean.shape[-1])
-        # Cov(x_i, x_k x_m) and Cov(x_k x_l, x_m x_n) of a Gaussian
-        cross = c * (covariance[..., :, k] * mean[..., None, m] + covariance[..., :, m] * mean[..., None, k])
-        square = self._symmetric_products(covariance)
-        for a, b in ((k, m), (m, k)):
-            for d, e in ((k, m), (m, k)):
-                square = square + (mean[..., a, None] * mean[..., None, d]) * covariance[..., b[:, None], e[None, :]]
-        return _blocks(covariance, cross, outer(c) * square)
+        return fisher_natural(jnp.asarray(self.mean), jnp.asarray(self.covariance))
 
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
-        mean = jnp.asarray(self.mean)
-        precision = gram(whitener(self.covariance))
-        weighted = apply(precision, mean)
-        k, m = _entries(mean.shape[-1])
-        first = precision * (1 + jnp.sum(mean * weighted, axis=-1)[..., None, None]) + outer(weighted)
-        half = precision[..., :, k] * weighted[..., None, m] + precision[..., :, m] * weighted[..., None, k]
-        return _blocks(first, -0.5 * half, 0.25 * self._symmetric_products(precision))
+        return fisher_expectation(jnp.asarray(self.mean), jnp.asarray(self.covariance))
 
     # --- a model with nothing hidden --------------------------------------------------------------------
 
@@ -391,23 +414,3 @@ class Gaussian(GaussianFamily):
         constant = self.mean.shape[-1] * math.log(2 * math.pi)
         quadratic = jnp.sum(jnp.square(z), axis=-1) + trace
         return 0.5 * jnp.multiply(statistics.mass, quadratic + constant + log_determinant(w))
-
-
-def _entries(n: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Row and column of each entry of the matrix part: the diagonal first, then i < j."""
-    i, j = pairs(n)
-    diagonal = np.arange(n, dtype=np.int32)
-    return np.concatenate([diagonal, i]), np.concatenate([diagonal, j])
-
-
-def _multiplicity(like: Float[Array, "*batch n n"]) -> Float[Array, " s"]:
-    k, m = _entries(like.shape[-1])
-    return jnp.asarray(np.where(k == m, 1.0, 2.0), like.dtype)
-
-
-def _blocks(first: Array, cross: Array | None, second: Array) -> Array:
-    if cross is None:
-        cross = jnp.zeros(first.shape[:-1] + second.shape[-1:], first.dtype)
-    top = jnp.concatenate([first, cross], axis=-1)
-    bottom = jnp.concatenate([jnp.swapaxes(cross, -1, -2), second], axis=-1)
-    return jnp.concatenate([top, bottom], axis=-2)

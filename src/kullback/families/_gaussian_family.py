@@ -80,6 +80,11 @@ class GaussianFamily(ExponentialFamily):
         """Return the conditional mean: a Gaussian is the most probable there."""
         return self.conditional_mean(batch)
 
+    def tempered(self, temperature: float) -> Self:
+        """Return the Gaussians with T times the spread."""
+        mean, spread = jax.tree.leaves(self)
+        return eqx.tree_at(jax.tree.leaves, self, [mean, temperature * jnp.asarray(spread)])
+
     def _expected_statistics(self, mass: Float[Array, "*batch"]) -> CenteredStatistics:
         mean, spread = map(jnp.asarray, jax.tree.leaves(self))
         return CenteredStatistics(mass, jnp.zeros_like(mass), mean, spread, self.square)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kullback.core import Batch, Key, MeanStatistics, Shape, average, expand, keep_observed, row_weight, weighted_total
 from kullback.families._composite import CompositeFamily
-from kullback.families._family import Coordinates, ExponentialFamily, Kind
+from kullback.families._family import Coordinates, ExponentialFamily, FreeGroup, Kind, Role
 from kullback.families._fit_kind import fit_kind
 from kullback.families._marginal import Marginal
 from kullback.families._unsplittable import UnsplittableFamily, draw_missing
@@ -107,6 +107,14 @@ class Independent(CompositeFamily):
     def validate(self) -> Self:
         return type(self)(self.columns.validate())
 
+    @property
+    def visible_levels(self) -> tuple[tuple[float, ...], ...]:
+        return self.columns.visible_levels * self.event_shape[0]
+
+    def tempered(self, temperature: float) -> Self:
+        """Return the same of each column."""
+        return eqx.tree_at(lambda i: i.columns, self, self.columns.tempered(temperature))
+
     def raise_zeros(self, least: float) -> Self:
         return eqx.tree_at(lambda i: i.columns, self, self.columns.raise_zeros(least))
 
@@ -144,6 +152,20 @@ class Independent(CompositeFamily):
             raise ValueError(f"{vector.shape[-1]} coordinates do not fit: each column has {column.size}.")
         return cls(column.at(coordinates, vector.reshape(*vector.shape[:-1], -1, column.size)))
 
+    @classmethod
+    def free_roles(cls, size: int, column: Kind) -> tuple[Role, ...]:
+        return column.roles * (size // column.size)
+
+    @classmethod
+    def _log_prob_at(
+        cls, coordinates: Any, vector: Array, x: Array, observed: Any, column: Kind
+    ) -> Float[Array, "..."]:
+        apart = vector.reshape(*vector.shape[:-1], -1, column.size)
+        return jnp.sum(column.log_prob_at(coordinates, apart, x, observed), axis=-1)
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        return _flat(self.columns.toward(self._entries(y)))
+
     @property
     def log_partition(self) -> Float[Array, "*batch"]:
         return jnp.sum(self.columns.log_partition, axis=-1)
@@ -154,6 +176,11 @@ class Independent(CompositeFamily):
 
     def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
         return jnp.sum(self.columns.relative_entropy(other.columns), axis=-1)
+
+    @classmethod
+    def _free_groups(cls, size: int, column: Kind) -> tuple[FreeGroup, ...]:
+        starts = range(0, size, column.size)
+        return tuple(group.shifted(start) for start in starts for group in column.free_groups)
 
     def _fisher(self, coordinates: Coordinates) -> Float[Array, "*batch d d"]:
         return _block_diagonal(self.columns.fisher(coordinates))
@@ -170,10 +197,12 @@ class Independent(CompositeFamily):
         if form is not None:
             return sum_of_linear_forms(form, batch.observed)
         axes = (1,) * len(self.batch_shape)
-        value = self.columns.log_prob(x.reshape(x.shape[0], *axes, -1))
-        if batch.observed is not None:
-            value = jnp.where(jnp.reshape(batch.observed, (x.shape[0], *axes, -1)), value, 0)
-        return jnp.sum(value, axis=-1)
+        x = x.reshape(x.shape[0], *axes, -1)
+        if batch.observed is None:
+            return jnp.sum(self.columns.log_prob(x), axis=-1)
+        seen = jnp.reshape(batch.observed, x.shape)
+        value = self.columns.log_prob(jnp.where(seen, x, self.columns.stand_in))
+        return jnp.sum(jnp.where(seen, value, 0), axis=-1)
 
     def leave_one_out(self, batch: Batch, carry: None = None) -> Float[Array, "rows *batch n"]:
         """Return the sum of log p(x_i) over the other columns i, for each column."""

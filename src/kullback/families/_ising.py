@@ -15,7 +15,7 @@ from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
 from kullback.families._component import Support
 from kullback.families._family import NaturalSource
 from kullback.families._marginal import Marginal
-from kullback.families._unsplittable import UnsplittableFamily
+from kullback.families._unsplittable import NaturalFree
 from kullback.numerics import (
     Numeric,
     as_parameter,
@@ -35,13 +35,13 @@ _BLOCK = 12
 Pairs = tuple[tuple[int, int], ...]
 
 
-class Ising(NaturalSource, UnsplittableFamily):
+class Ising(NaturalSource, NaturalFree):
     """p(x) ∝ exp(Σ h_i x_i + Σ J_ij x_i x_j) for x in {−1, +1}ⁿ, n ≤ 20.
 
     `interactions` lists the pairs (i, j) that interact, "all" for every pair. With none it is the independence
     model. Coordinates, of length n plus the number of interactions, in their order:
 
-    - source and natural: (h_i), (J_ij)
+    - source, natural and free: (h_i), (J_ij)
     - statistics T: (x_i), (x_i x_j)
     - expectation: (E[x_i]), (E[x_i x_j])
 
@@ -180,6 +180,10 @@ class Ising(NaturalSource, UnsplittableFamily):
         check_values("theta", theta, np.isfinite, "finite: no distribution on spins has these expectations")
         return cls._from_source(theta, listed)
 
+    @classmethod
+    def _density_natural(cls, natural: Array, x: Array, interactions: Any = "all") -> Float[Array, "..."]:
+        return cls._from_source(natural, interactions).log_prob(x)
+
     @property
     def log_partition(self) -> Float[Array, "*batch"]:
         if not self.interactions:
@@ -196,6 +200,12 @@ class Ising(NaturalSource, UnsplittableFamily):
     def _fisher_expectation(self) -> Float[Array, "*batch d d"]:
         inverse = jnp.linalg.inv(self._fisher_natural())
         return 0.5 * (inverse + jnp.swapaxes(inverse, -1, -2))
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        if self.interactions:
+            return super().toward(y)
+        # (y − η)/(1 − η²) with y² = 1
+        return 1 / (jnp.asarray(y, jnp.asarray(self.biases).dtype) + self.expectation)
 
     # --- sums over all states, one member at a time -----------------------------------------------------
 
@@ -227,6 +237,10 @@ class Ising(NaturalSource, UnsplittableFamily):
         return _scan_states(theta, self.event_shape[0], self.interactions, sums)
 
     # --- a model with nothing hidden --------------------------------------------------------------------
+
+    def tempered(self, temperature: float) -> Self:
+        """Return the spins with 1/T times the biases and couplings."""
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf) / temperature, self)
 
     def _from_statistics(self, statistics: MeanStatistics) -> Self:
         nearest = type(self)._from_expectation(jnp.asarray(statistics.mean), self.interactions)

@@ -12,23 +12,29 @@ from jaxtyping import Array, Bool, Float, Num
 from numpy.typing import NDArray
 
 from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
-from kullback.families._categorical import Categorical, positive_shares, simplex_covariance, simplex_fisher
+from kullback.families._categorical import (
+    Categorical,
+    positive_shares,
+    simplex_covariance,
+    simplex_fisher,
+    with_reference,
+)
 from kullback.families._component import COUNTS
 from kullback.families._family import Kind
 from kullback.families._marginal import Marginal, count_marginals
 from kullback.families._modes import multinomial_mode
-from kullback.families._unsplittable import UnsplittableFamily
-from kullback.numerics import Numeric, is_concrete
+from kullback.families._unsplittable import NaturalFree
+from kullback.numerics import Numeric, check_interior, is_concrete
 
 
-class Multinomial(UnsplittableFamily):
+class Multinomial(NaturalFree):
     """P(x) = N! ∏ p_k^x_k / x_k! for counts x that sum to N.
 
     The base measure is N!/∏ x_k!. Coordinates, each of length K−1; the last category is the reference:
 
     - source: p₀, …, p_{K−2}
     - statistics T: x₀, …, x_{K−2}
-    - natural: log(p_k / p_{K−1})
+    - natural and free: log(p_k / p_{K−1})
     - expectation: N·p₀, …, N·p_{K−2}
 
     >>> Multinomial(trials=8, probabilities=[0.5, 0.25, 0.25]).expectation.tolist()
@@ -140,6 +146,20 @@ class Multinomial(UnsplittableFamily):
     @classmethod
     def _from_expectation(cls, expectation: Numeric, trials: int) -> Self:
         return cls._from_source(jnp.asarray(expectation) / trials, trials)
+
+    @classmethod
+    def _density_natural(cls, natural: Array, x: Array, trials: int) -> Float[Array, "..."]:
+        log_p = jax.nn.log_softmax(with_reference(natural), axis=-1)
+        x = jnp.asarray(x, dtype=log_p.dtype)
+        counts = jnp.all((x >= 0) & (x == jnp.floor(x)), axis=-1) & (jnp.sum(x, axis=-1) == trials)
+        safe = jnp.where(counts[..., None], x, 0)
+        ways = gammaln(trials + 1.0) - jnp.sum(gammaln(safe + 1.0), axis=-1)
+        return jnp.where(counts, ways + jnp.sum(safe * log_p, axis=-1), -jnp.inf)
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        check_interior("probabilities", self.probabilities, lambda p: p > 0)
+        gaps = self.extended_statistics(y) / self.probabilities
+        return gaps[..., :-1] - gaps[..., -1:]
 
     @property
     def log_partition(self) -> Float[Array, "*batch"]:

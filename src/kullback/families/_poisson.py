@@ -1,5 +1,6 @@
 """Counts that come at a rate."""
 
+import math
 from typing import Any, Self
 
 import equinox as eqx
@@ -14,26 +15,31 @@ from kullback.families._component import COUNTS
 from kullback.families._family import ExpectationSource
 from kullback.families._marginal import scipy_law
 from kullback.families._scalar import ScalarFamily, keep_nan
+from kullback.families._unsplittable import NaturalFree
 from kullback.numerics import (
     LinearForm,
     Numeric,
     as_parameter,
+    bounded_log_scale,
     check_interior,
     check_values,
     entropy_excess,
+    exponential_excess,
     log_or_lowest,
 )
 
 #: H = ½·log(2πeλ) − Σ c_j λ^−j for large λ.
 _ENTROPY = (1 / 12, 1 / 24, 19 / 360, 9 / 80, 863 / 2520, 1375 / 1008, 33953 / 5040, 57281 / 1440)
 _LARGE = 64.0
+#: log 0!, log 1!, … up to where the series is exact.
+_LOG_FACTORIALS = tuple(math.lgamma(count + 1) for count in range(9))
 
 
-class Poisson(ExpectationSource, ScalarFamily):
+class Poisson(ExpectationSource, NaturalFree, ScalarFamily):
     """P(x) = λˣ e^(−λ) / x! for x = 0, 1, …
 
-    The base measure is 1/x!. Coordinates: source λ; statistic T = x; natural log λ; expectation λ. A rate of 0
-    is on the boundary: always 0, without natural coordinates.
+    The base measure is 1/x!. Coordinates: source and expectation λ; statistic T = x; natural and free log λ. A rate
+    of 0 is on the boundary: always 0, without natural coordinates.
 
     >>> round(float(Poisson(rate=3.0).natural[0]), 3)
     1.099
@@ -85,10 +91,11 @@ class Poisson(ExpectationSource, ScalarFamily):
         return scipy_law("poisson", self.rate)
 
     def log_prob(self, x: Any) -> Float[Array, "..."]:
-        x = jnp.asarray(x)
+        rate = jnp.asarray(self.rate)
+        x = jnp.asarray(x, dtype=rate.dtype)
         count = (x >= 0) & (x == jnp.floor(x))
         safe = jnp.where(count, x, 0)
-        return jnp.where(count, xlogy(safe, self.rate) - self.rate - gammaln(safe + 1.0), -jnp.inf)
+        return jnp.where(count, xlogy(safe, rate) - rate - gammaln(safe + 1.0), -jnp.inf)
 
     def linear_form(self, x: Any) -> LinearForm:
         """Return log p(x) = x·log λ − λ − log x!."""
@@ -112,6 +119,25 @@ class Poisson(ExpectationSource, ScalarFamily):
     @classmethod
     def _from_natural(cls, natural: Numeric) -> Self:
         return cls(jnp.exp(natural[..., 0]))
+
+    @classmethod
+    def _from_free(cls, free: Numeric) -> Self:
+        return cls._from_natural(bounded_log_scale(free))
+
+    @classmethod
+    def _density_natural(cls, natural: Array, x: Array) -> Float[Array, "..."]:
+        log_rate = bounded_log_scale(natural[..., 0])
+        count = (x >= 0) & (x == jnp.floor(x)) & jnp.isfinite(x)
+        # −x·(λ/x − 1 − log λ/x) − ½log 2πx − …, Stirling's series: nothing large is subtracted; small ones are listed
+        large = x >= len(_LOG_FACTORIALS)
+        many, few = jnp.where(large, x, len(_LOG_FACTORIALS)), jnp.where(count & ~large, x, 0)
+        far = -many * exponential_excess(log_rate - jnp.log(many)) - 0.5 * jnp.log(2 * np.pi * many) - _stirling(many)
+        factorials = jnp.asarray(_LOG_FACTORIALS, log_rate.dtype)[few.astype(jnp.int32)]
+        near = few * log_rate - jnp.exp(log_rate) - factorials
+        return jnp.where(count, jnp.where(large, far, near), -jnp.inf)
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        return (jnp.asarray(y) / self.mean - 1)[..., None]
 
     @property
     def log_partition(self) -> Float[Array, "*batch"]:
@@ -138,6 +164,16 @@ class Poisson(ExpectationSource, ScalarFamily):
 
     def cross_entropy(self, statistics: MeanStatistics) -> Float[Array, "*batch"]:
         return jnp.multiply(statistics.mass, self.rate - xlogy(statistics.mean[..., 0], self.rate))
+
+
+def _stirling(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return log x! − (x + ½)·log x + x − ½log 2π for x of 9 or more."""
+    inverse = 1 / x
+    square = inverse * inverse
+    return inverse * (
+        1 / 12
+        - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square * (1 / 1188 - square * (691 / 360360)))))
+    )
 
 
 def _entropy_sum(rate: Float[Array, "*batch"]) -> Float[Array, "*batch"]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kullback.core import Batch, Key, Shape, Statistics, as_key, as_shape
 from kullback.families._composite import CompositeFamily
-from kullback.families._family import Coordinates, ExponentialFamily, Kind
+from kullback.families._family import Coordinates, ExponentialFamily, FreeGroup, Kind, Role
 from kullback.families._fit_kind import fit_kind
 from kullback.families._independent import sum_of_others
 from kullback.families._marginal import Marginal
@@ -160,6 +160,14 @@ class Product(CompositeFamily):
     def validate(self) -> Self:
         return type(self)([part.validate() for part in self.parts])
 
+    @property
+    def visible_levels(self) -> tuple[tuple[float, ...], ...]:
+        return tuple(levels for part in self.parts for levels in part.visible_levels)
+
+    def tempered(self, temperature: float) -> Self:
+        """Return the same of each part."""
+        return eqx.tree_at(lambda p: p.parts, self, tuple(part.tempered(temperature) for part in self.parts))
+
     def raise_zeros(self, least: float) -> Self:
         return eqx.tree_at(lambda p: p.parts, self, tuple(part.raise_zeros(least) for part in self.parts))
 
@@ -199,6 +207,28 @@ class Product(CompositeFamily):
         pieces = jnp.split(jnp.asarray(vector), np.cumsum(sizes)[:-1], axis=-1)
         return cls([kind.at(coordinates, piece) for kind, piece in zip(kinds, pieces, strict=True)])
 
+    @classmethod
+    def free_roles(cls, size: int, kinds: tuple[Kind, ...]) -> tuple[Role, ...]:
+        return tuple(role for kind in kinds for role in kind.roles)
+
+    @classmethod
+    def _log_prob_at(
+        cls, coordinates: Any, vector: Array, x: Array, observed: Any, kinds: tuple[Kind, ...]
+    ) -> Float[Array, "..."]:
+        found, place, column = [], 0, 0
+        for kind in kinds:
+            width = kind.columns
+            here: Any = slice(column, column + width) if kind.family._point_axes else column
+            seen = None if observed is None else jnp.asarray(observed)[..., here]
+            piece = vector[..., place : place + kind.size]
+            found.append(jnp.asarray(kind.log_prob_at(coordinates, piece, x[..., here], seen)))
+            place, column = place + kind.size, column + width
+        return _total(found)
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        pieces = zip(self.parts, self.split(y), strict=True)
+        return jnp.concatenate([part.toward(piece) for part, piece in pieces], axis=-1)
+
     @property
     def log_partition(self) -> Float[Array, "*batch"]:
         return self._sum(lambda part: part.log_partition)
@@ -213,6 +243,12 @@ class Product(CompositeFamily):
     def relative_entropy(self, other: Self) -> Float[Array, "*batch"]:
         both = zip(self.parts, other.parts, strict=True)
         return _total(a.relative_entropy(b) for a, b in both)
+
+    @classmethod
+    def _free_groups(cls, size: int, kinds: tuple[Kind, ...]) -> tuple[FreeGroup, ...]:
+        starts = np.cumsum([0, *(kind.size for kind in kinds)]).tolist()
+        parts = zip(starts, kinds, strict=False)
+        return tuple(group.shifted(start) for start, kind in parts for group in kind.free_groups)
 
     def _fisher(self, coordinates: Coordinates) -> Float[Array, "*batch d d"]:
         blocks = [part.fisher(coordinates) for part in self.parts]

@@ -15,7 +15,7 @@ from kullback.families._fit import check_no_structure
 from kullback.families._independent import Independent
 from kullback.families._marginal import TAIL, Marginal
 from kullback.families._unsplittable import UnsplittableFamily
-from kullback.numerics import Numeric
+from kullback.numerics import Numeric, bounded_log_scale
 from kullback.runtime import computing, in_float64, jit
 
 #: Draws that say where a law lies of which nothing else is known.
@@ -25,8 +25,8 @@ _DRAWS = 4096
 class ScalarFamily(UnsplittableFamily):
     """A family of single numbers. Tables of them are `Independent`, a column for each.
 
-    Parameters are taken to be positive numbers, the source coordinates in the order of the fields, and T(x) = x; a
-    family with others overrides what follows from it.
+    Parameters are taken to be positive numbers, the source coordinates in the order of the fields, their logarithms
+    the free coordinates, and T(x) = x; a family with others overrides what follows from it.
     """
 
     #: Whether clusters are looked for in log(1 + x), where sizes may differ by orders of magnitude.
@@ -70,6 +70,22 @@ class ScalarFamily(UnsplittableFamily):
     @classmethod
     def _from_source(cls, source: Numeric) -> Self:
         return cls(*(source[..., place] for place in range(source.shape[-1])))
+
+    @property
+    def free(self) -> Float[Array, "*batch d"]:
+        return jnp.log(self.source)
+
+    @classmethod
+    def _from_free(cls, free: Numeric) -> Self:
+        return cls._from_source(jnp.exp(bounded_log_scale(free)))
+
+    @classmethod
+    def _density_natural(cls, natural: Array, x: Array) -> Float[Array, "..."]:
+        return cls._from_natural(natural).log_prob(x)
+
+    @classmethod
+    def _density_free(cls, free: Array, x: Array) -> Float[Array, "..."]:
+        return cls._from_free(free).log_prob(x)
 
     @classmethod
     def column_name(cls) -> str:

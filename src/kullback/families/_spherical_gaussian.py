@@ -9,8 +9,18 @@ from jaxtyping import Array, Bool, Float
 
 from kullback.core import Batch, CenteredStatistics, Key, Shape, Standardization, as_key, as_shape
 from kullback.families._diagonal_gaussian import DiagonalGaussian
+from kullback.families._family import FreeGroup, Role
 from kullback.families._gaussian_family import GaussianFamily
-from kullback.numerics import Numeric, as_parameter, check_finite, check_ndim, check_positive, ratio_excess, share_batch
+from kullback.numerics import (
+    Numeric,
+    as_parameter,
+    bounded_log_scale,
+    check_finite,
+    check_ndim,
+    check_positive,
+    ratio_excess,
+    share_batch,
+)
 
 
 def mean_square(vector: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
@@ -27,6 +37,7 @@ class SphericalGaussian(GaussianFamily):
     - statistics T: (xᵢ), Σxᵢ²
     - natural: (μᵢ/σ²), −1/2σ²
     - expectation: (μᵢ), nσ² + Σμᵢ²
+    - free: (μᵢ), log σ
 
     >>> SphericalGaussian(mean=[0.0, 2.0], variance=4.0).expectation.tolist()
     [0.0, 2.0, 12.0]
@@ -104,6 +115,41 @@ class SphericalGaussian(GaussianFamily):
     def _from_expectation(cls, expectation: Numeric) -> Self:
         mean, second = jnp.asarray(expectation)[..., :-1], jnp.asarray(expectation)[..., -1]
         return cls(mean, (second - jnp.sum(jnp.square(mean), axis=-1)) / mean.shape[-1])
+
+    @property
+    def free(self) -> Float[Array, "*batch d"]:
+        return _join(self.mean, 0.5 * jnp.log(self.variance))
+
+    @classmethod
+    def free_roles(cls, size: int) -> tuple[Role, ...]:
+        return (Role.LINEAR,) * (size - 1) + (Role.LOG_SCALE,)
+
+    @classmethod
+    def _from_free(cls, free: Numeric) -> Self:
+        return cls(free[..., :-1], jnp.exp(2 * bounded_log_scale(free[..., -1])))
+
+    @classmethod
+    def _log_prob_natural(cls, natural: Array, x: Array, observed: Any) -> Float[Array, "..."]:
+        wide = jnp.broadcast_to(natural[..., -1:], natural[..., :-1].shape)
+        return DiagonalGaussian._log_prob_natural(jnp.concatenate([natural[..., :-1], wide], axis=-1), x, observed)
+
+    @classmethod
+    def _log_prob_free(cls, free: Array, x: Array, observed: Any) -> Float[Array, "..."]:
+        wide = jnp.broadcast_to(free[..., -1:], free[..., :-1].shape)
+        return DiagonalGaussian._log_prob_free(jnp.concatenate([free[..., :-1], wide], axis=-1), x, observed)
+
+    @classmethod
+    def _free_groups(cls, size: int) -> tuple[FreeGroup, ...]:
+        return tuple(FreeGroup((place,), 0.0 if place < size - 1 else -2.0, place == size - 1) for place in range(size))
+
+    def _fisher_free(self) -> Float[Array, "*batch d d"]:
+        mean, precision = jnp.asarray(self.mean), 1 / jnp.asarray(self.variance)
+        return _blocks(precision, jnp.zeros_like(mean), jnp.full_like(precision, 2 * mean.shape[-1]))
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        away = jnp.subtract(jnp.asarray(y), self.mean)
+        z = away / jnp.sqrt(self.variance)[..., None]
+        return _join(away, 0.5 * (jnp.mean(jnp.square(z), axis=-1) - 1))
 
     @property
     def log_partition(self) -> Float[Array, "*batch"]:

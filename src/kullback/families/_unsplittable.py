@@ -1,7 +1,9 @@
 """Families whose points are there or missing as a whole."""
 
+import abc
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -9,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 
 from kullback.core import Batch, MeanStatistics, average, keep_observed, keep_rows, replace, row_weight, weighted_total
-from kullback.families._family import ExponentialFamily
-from kullback.numerics import LinearForm
+from kullback.families._family import Coordinates, ExponentialFamily
+from kullback.numerics import LinearForm, Numeric
 
 
 class UnsplittableFamily(ExponentialFamily):
@@ -20,6 +22,9 @@ class UnsplittableFamily(ExponentialFamily):
     parameter is taken to have one entry for each column on its last axis; a `ScalarFamily` has no such axis.
     """
 
+    #: What stands in the place of missing entries, so that nothing that is worked out of them is infinite.
+    stand_in: ClassVar[float] = 0.0
+
     @property
     def batch_shape(self) -> tuple[int, ...]:
         return np.shape(jax.tree.leaves(self)[0])[:-1]
@@ -27,6 +32,34 @@ class UnsplittableFamily(ExponentialFamily):
     @property
     def event_shape(self) -> tuple[int, ...]:
         return np.shape(jax.tree.leaves(self)[0])[-1:]
+
+    @classmethod
+    @abc.abstractmethod
+    def _density_natural(cls, natural: Array, x: Array, *args: Any, **structure: Any) -> Array:
+        """Return the log density at points that are there."""
+
+    @classmethod
+    @abc.abstractmethod
+    def _density_free(cls, free: Array, x: Array, *args: Any, **structure: Any) -> Array: ...
+
+    @classmethod
+    def _log_prob_natural(cls, natural: Array, x: Array, observed: Any, *args: Any, **structure: Any) -> Array:
+        return cls._where_seen(lambda points: cls._density_natural(natural, points, *args, **structure), x, observed)
+
+    @classmethod
+    def _log_prob_free(cls, free: Array, x: Array, observed: Any, *args: Any, **structure: Any) -> Array:
+        return cls._where_seen(lambda points: cls._density_free(free, points, *args, **structure), x, observed)
+
+    @classmethod
+    def _where_seen(cls, density: Callable[[Array], Array], x: Array, observed: Any) -> Array:
+        """Return a log density of points that are there, and 0 of the others, with the gradient 0."""
+        if observed is None:
+            return density(x)
+        seen = jnp.asarray(observed)
+        if cls._point_axes:
+            seen = jnp.all(seen, axis=-1)
+        there = seen[..., None] if cls._point_axes else seen
+        return jnp.where(seen, density(jnp.where(there, x, cls.stand_in)), 0)
 
     def extended_statistics(self, x: Any) -> Float[Array, "... e"]:
         """Return what is averaged over points: T(x), or more where its average would lose digits."""
@@ -45,9 +78,12 @@ class UnsplittableFamily(ExponentialFamily):
         """Log density of each row under each member."""
         axes = (1,) * len(self.batch_shape)
         rows, *event = batch.values.shape
-        value = self.log_prob(jnp.asarray(batch.values).reshape(rows, *axes, *event))
-        seen = _seen(batch)
-        return value if seen is None else jnp.where(seen.reshape(rows, *axes), value, 0)
+        values, seen = jnp.asarray(batch.values).reshape(rows, *axes, *event), _seen(batch)
+        if seen is None:
+            return self.log_prob(values)
+        there = seen.reshape(rows, *axes, *(1 for _ in event))
+        value = self.log_prob(jnp.where(there, values, self.stand_in))
+        return jnp.where(seen.reshape(rows, *axes), value, 0)
 
     def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[Any, None]:
         """Return the statistics of the data: what is observed is all there is."""
@@ -101,9 +137,31 @@ class UnsplittableFamily(ExponentialFamily):
         return jnp.zeros((batch.values.shape[0], *self.batch_shape, columns), self.expectation.dtype)
 
     def conditional_mode(self, batch: Batch) -> Num[Array, "rows ..."]:
-        """Return the missing points at the mode of each member."""
+        """Return the missing points at the mode of each member; one that lacks an entry is missing as a whole."""
         mode = jnp.asarray(self.mode)
-        return keep_observed(batch, jnp.broadcast_to(mode, (batch.values.shape[0], *mode.shape)))
+        return keep_rows(batch, jnp.broadcast_to(mode, (batch.values.shape[0], *mode.shape)))
+
+
+class NaturalFree(UnsplittableFamily):
+    """A family whose natural coordinates are bounded by nothing: they are its free coordinates."""
+
+    @property
+    def free(self) -> Float[Array, "*batch d"]:
+        return self.natural
+
+    @classmethod
+    def _from_free(cls, free: Numeric, *args: Any, **structure: Any) -> Self:
+        return cls._from_natural(free, *args, **structure)
+
+    @classmethod
+    def _density_free(cls, free: Array, x: Array, *args: Any, **structure: Any) -> Float[Array, "..."]:
+        return cls._density_natural(free, x, *args, **structure)
+
+    def _fisher_free(self) -> Float[Array, "*batch d d"]:
+        return self._fisher_natural()
+
+    def _slope(self, coordinates: Coordinates) -> Float[Array, "*batch d d"]:
+        return self._fisher_natural() if coordinates == "expectation" else super()._slope(coordinates)
 
 
 def draw_missing(family: ExponentialFamily, batch: Batch, key: Array) -> Num[Array, "rows ..."]:

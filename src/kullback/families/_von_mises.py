@@ -15,6 +15,7 @@ from kullback.families._component import Support
 from kullback.families._dirichlet import concentrated
 from kullback.families._marginal import Marginal, scipy_law
 from kullback.families._scalar import ScalarFamily
+from kullback.families._unsplittable import NaturalFree
 from kullback.numerics import (
     Numeric,
     as_parameter,
@@ -25,18 +26,19 @@ from kullback.numerics import (
     check_interior,
     check_values,
     inverse_bessel_ratio,
+    log_i0e,
     share_batch,
 )
 
 
-class VonMises(ScalarFamily):
+class VonMises(NaturalFree, ScalarFamily):
     """p(x) = exp(κ cos(x − μ)) / 2πI₀(κ) for an angle x in radians.
 
     Any angle is a point; samples and means lie in (−π, π]. With A = I₁/I₀ the coordinates are
 
     - source: μ, κ (at κ = 0 the direction means nothing and the source metric is singular)
     - statistics T: cos x, sin x
-    - natural: κ cos μ, κ sin μ
+    - natural and free: κ cos μ, κ sin μ
     - expectation: A(κ) cos μ, A(κ) sin μ
 
     >>> VonMises(mean=0.0, concentration=2.0).expectation.round(3).tolist()
@@ -155,6 +157,20 @@ class VonMises(ScalarFamily):
         check_values("the length of expectation", length, lambda v: v < 1, "less than 1")
         return cls(angle, inverse_bessel_ratio(length))
 
+    @classmethod
+    def _density_natural(cls, natural: Array, x: Array) -> Float[Array, "..."]:
+        # κ − ⟨θ, T⟩ = |θ − κT|²/2κ, since T is of length 1: nothing large is subtracted
+        kappa, _ = _polar(natural)
+        away = (natural - kappa[..., None] * _circle(jnp.asarray(x, natural.dtype))) / jnp.sqrt(kappa)[..., None]
+        return -0.5 * jnp.sum(jnp.square(away), axis=-1) - jnp.log(2 * np.pi) - log_i0e(kappa)
+
+    def toward(self, y: Any) -> Float[Array, "... d"]:
+        away, direction = jnp.subtract(jnp.asarray(y), self.mean), _circle(jnp.asarray(self.mean))
+        variances = self._spread()
+        along = (bessel_ratio_gap(self.concentration) - 2 * jnp.square(jnp.sin(away / 2))) / variances[0]
+        across = jnp.sin(away) / variances[1]
+        return along[..., None] * direction + across[..., None] * _normal(direction)
+
     @property
     def log_partition(self) -> Float[Array, "*batch"]:
         kappa = jnp.asarray(self.concentration)
@@ -187,7 +203,7 @@ class VonMises(ScalarFamily):
 
     def _rotate(self, along: Array, across: Array) -> Float[Array, "*batch 2 2"]:
         direction = _circle(jnp.asarray(self.mean))
-        normal = jnp.stack([-direction[..., 1], direction[..., 0]], axis=-1)
+        normal = _normal(direction)
         first = along[..., None, None] * direction[..., :, None] * direction[..., None, :]
         return first + across[..., None, None] * normal[..., :, None] * normal[..., None, :]
 
@@ -198,6 +214,10 @@ class VonMises(ScalarFamily):
 
 def _circle(angle: Float[Array, "*batch"]) -> Float[Array, "*batch 2"]:
     return jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=-1)
+
+
+def _normal(direction: Float[Array, "*batch 2"]) -> Float[Array, "*batch 2"]:
+    return jnp.stack([-direction[..., 1], direction[..., 0]], axis=-1)
 
 
 def _polar(vector: Numeric) -> tuple[Float[Array, "*batch"], Float[Array, "*batch"]]:
