@@ -15,19 +15,34 @@ from kullback.geometry._divergence import (
 from kullback.geometry._fisher_rao import exponential_map, fisher_rao_distance, logarithm_map
 from kullback.geometry._flow import flow
 from kullback.geometry._geodesic import Geodesic, geodesic
+from kullback.geometry._highest_density import (
+    Pieces,
+    conformal_quantile,
+    density_grid,
+    highest_density_level,
+    highest_density_threshold,
+    highest_mass_set,
+    pieces_above,
+    whole_pieces,
+)
 from kullback.geometry._natural_gradient import estimate_natural_gradient, gradient, natural_gradient
+from kullback.geometry._network_fisher import network_fisher_product, scale_by_network_fisher
 from kullback.geometry._optax import scale_by_natural_gradient
 from kullback.geometry._retraction import retraction
+from kullback.geometry._toward import toward
 from kullback.geometry._track import Track
 
 __all__ = [
     "Estimate",
     "Geodesic",
+    "Pieces",
     "Track",
     "alpha_divergence",
     "bregman",
     "centroid",
+    "conformal_quantile",
     "cross_entropy",
+    "density_grid",
     "descend",
     "entropy",
     "estimate_natural_gradient",
@@ -36,11 +51,19 @@ __all__ = [
     "flow",
     "geodesic",
     "gradient",
+    "highest_density_level",
+    "highest_density_threshold",
+    "highest_mass_set",
     "jeffreys",
     "jensen_shannon",
     "logarithm_map",
     "natural_gradient",
+    "network_fisher_product",
+    "pieces_above",
     "relative_entropy",
     "retraction",
     "scale_by_natural_gradient",
+    "scale_by_network_fisher",
+    "toward",
+    "whole_pieces",
 ]

@@ -41,10 +41,12 @@ def natural_gradient(F: Objective, p: ExponentialFamily, coordinates: Coordinate
             return pull_back(slope)[0]
         case "expectation":
             return slope
-        case "source":
-            _, image = jax.jvp(lambda eta: kind.at("expectation", eta).source, (p.expectation,), (slope,))
+        case "source" | "free":
+            _, image = jax.jvp(
+                lambda eta: kind.at("expectation", eta).coordinates(coordinates), (p.expectation,), (slope,)
+            )
             return image
-    raise ValueError(f"coordinates is {coordinates!r}: it must be 'source', 'natural' or 'expectation'.")
+    raise ValueError(f"coordinates is {coordinates!r}: it must be 'source', 'natural', 'expectation' or 'free'.")
 
 
 @in_given_precision
