@@ -15,6 +15,7 @@ LIKE = {
     "CategoricalHMM": "GaussianHMM",
     "MultinomialHMM": "GaussianHMM",
     "HMM": "GaussianHMM",
+    "Classifier": "Regressor",
 }
 
 

@@ -109,10 +109,10 @@ CASES = MIXTURES | {
 }
 
 
-def each_model(cases=CASES):
-    """Return the names of cases as parameters of a test or of a fixture."""
+def each_model(cases=CASES, quick=tuple(CASES)):
+    """Return the names of cases as parameters of a test or of a fixture; `make test` asks those that are `quick`."""
     like = {name: case.like for name, case in CASES.items() if case.like is not None}
-    return each_member("models", {name: name for name in cases}, like)
+    return each_member("models", {name: name for name in cases}, like, [name for name in cases if name not in quick])
 
 
 # --- what is hidden: its names, its draws and its posterior ---------------------------------------------------
@@ -158,7 +158,7 @@ def draw_all(model, key, shape):
 
 def energy_of(model, v, h):
     """Return −log p(h, v) of each row; for models with time each is a sequence of one step."""
-    return model.energy(v[:, None], h[:, None]) if isinstance(model, HiddenMarkovModel) else model.energy(v, h)
+    return model.energy(v[:, None], h[:, None]).reshape(len(v))
 
 
 def energy_of_all(model, v, h):

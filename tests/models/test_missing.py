@@ -144,7 +144,7 @@ def test_a_linear_system_by_the_joint_gaussian_of_all_its_rows():
     X = rng.normal(size=(T, n))
     X[1, 0], X[2] = np.nan, np.nan
     there = ~np.isnan(X)
-    batch = Batch(np.nan_to_num(X), observed=there, time=TimeIndex.of_lengths([T], u))
+    batch = Batch(np.nan_to_num(X), observed=there, time=TimeIndex.of_lengths([T]), inputs=u)
     mean, mode, left = map(np.asarray, answers(model, batch))
 
     # states are linear in (h₁, steps): h = level + root·z

@@ -1,10 +1,30 @@
 """Joints p(h, v) of hidden and visible variables."""
 
 from kullback.models._bound import variational_bound
+from kullback.models._complete import check_temperature, check_want, complete
 from kullback.models._compound_dirichlet import CompoundDirichlet
 from kullback.models._counts import Counts
-from kullback.models._mixture import Mixture, MixtureStatistics, distances
+from kullback.models._energy import EnergyMoments, energy_moments
+from kullback.models._mixture import Mixture, MixtureKind, MixtureStatistics, distances
 from kullback.models._reduction import average_matching, concatenate_mixtures, reduce, spread_start
+from kullback.models.conditional import (
+    ACTIVATIONS,
+    Conditional,
+    ConditionalModel,
+    Ensemble,
+    FreeOutput,
+    LinearConditional,
+    Network,
+    Ridge,
+    Scores,
+    Tree,
+    Trees,
+    combine_linear,
+    ensemble,
+    ensemble_kind,
+    even_mixture,
+    row_modes,
+)
 from kullback.models.factors import FactorAnalysis, Factors, ProbabilisticPCA
 from kullback.models.hidden_markov import HiddenMarkovModel, HiddenMarkovStatistics
 from kullback.models.linear import PARAMETERS as LINEAR_PARAMETERS
@@ -17,26 +37,48 @@ agreeing, spread_out, unite = average_matching, spread_start, concatenate_mixtur
 REGISTRY = (Mixture, FactorAnalysis, ProbabilisticPCA, CompoundDirichlet, HiddenMarkovModel, LinearDynamicalSystem)
 
 __all__ = [
+    "ACTIVATIONS",
     "LINEAR_PARAMETERS",
     "REGISTRY",
     "CompoundDirichlet",
+    "Conditional",
+    "ConditionalModel",
     "Counts",
+    "EnergyMoments",
+    "Ensemble",
     "FactorAnalysis",
     "Factors",
+    "FreeOutput",
     "HiddenMarkovModel",
     "HiddenMarkovStatistics",
+    "LinearConditional",
     "LinearDynamicalSystem",
     "LinearStatistics",
     "Mixture",
+    "MixtureKind",
     "MixtureStatistics",
+    "Network",
     "ProbabilisticPCA",
+    "Ridge",
+    "Scores",
     "Smoothed",
     "States",
+    "Tree",
+    "Trees",
     "agreeing",
     "average_matching",
+    "check_temperature",
+    "check_want",
+    "combine_linear",
+    "complete",
     "concatenate_mixtures",
     "distances",
+    "energy_moments",
+    "ensemble",
+    "ensemble_kind",
+    "even_mixture",
     "reduce",
+    "row_modes",
     "spread_out",
     "spread_start",
     "subspace_start",

@@ -1,6 +1,6 @@
 """Counts whose probabilities vary from row to row: words in documents, goods in baskets."""
 
-from typing import Any, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import equinox as eqx
 import jax
@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 
 from kullback.core import (
     Batch,
+    Completion,
     Extent,
     Key,
     MeanStatistics,
     Shape,
+    Want,
     as_key,
     as_shape,
     by_blocks,
     expand,
-    keep_observed,
     keep_rows,
+    refuse_temperature,
     replace,
     row_weight,
     weighted_total,
@@ -31,14 +33,70 @@ from kullback.families import (
     Component,
     Coordinates,
     Dirichlet,
+    Kind,
     Marginal,
+    Role,
     count_marginals,
     mode_shares,
     multinomial_mode,
     register_family,
     typical_totals,
 )
+from kullback.models._counts_completion import complete_counts, draw_counts
 from kullback.numerics import Numeric, digamma_rise, log_rising
+from kullback.runtime import in_given_precision
+
+
+class CompoundDirichletKind(NamedTuple):
+    """Compound Dirichlets of so many categories, by their free coordinates: what a network may answer with."""
+
+    size: int
+    trials: int
+
+    @property
+    def columns(self) -> int:
+        """How many columns the points have."""
+        return self.size
+
+    def at(self, coordinates: Coordinates, vector: Any) -> "CompoundDirichlet":
+        """Return the member with these coordinates of its Dirichlet."""
+        hidden: Any = self._hidden.at(coordinates, vector)
+        return CompoundDirichlet(hidden.concentration, self.trials)
+
+    @property
+    def _hidden(self) -> Kind:
+        return Kind(Dirichlet, self.size, ())
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """What each free coordinate is."""
+        return self._hidden.roles
+
+    def fisher_at(self, coordinates: Coordinates, vector: Any) -> Float[Array, "... d d"]:
+        """Return the Fisher matrix of probabilities and counts together, that of the Dirichlet: it bounds the other."""
+        return self._hidden.fisher_at(coordinates, vector)
+
+    def log_prob_at(
+        self, coordinates: Literal["natural", "free"], vector: Any, x: Any, observed: Any = None
+    ) -> Float[Numeric, "..."]:
+        """Return the log probability of counts x; where one of them is missing, 0."""
+        if coordinates not in ("natural", "free"):
+            raise ValueError(f"coordinates is {coordinates!r}: log_prob_at takes 'natural' or 'free'.")
+        for name, array in (("vector", vector), ("x", x)):
+            if np.shape(array)[-1:] != (self.size,):
+                raise ValueError(f"{name} has shape {np.shape(array)}: it needs {self.size} on the last axis.")
+        return _log_prob_at(vector, x, observed, self, coordinates)
+
+
+@in_given_precision
+def _log_prob_at(
+    vector: Any, x: Any, observed: Any, kind: CompoundDirichletKind, coordinates: Coordinates
+) -> Float[Array, "..."]:
+    model = kind.at(coordinates, vector)
+    if observed is None:
+        return -model.energy(x)
+    seen = jnp.all(jnp.asarray(observed), axis=-1)
+    return jnp.where(seen, -model.energy(jnp.where(seen[..., None], x, 0)), 0)
 
 
 @register_family
@@ -107,6 +165,11 @@ class CompoundDirichlet(Component):
     def coordinates(self, name: Coordinates) -> Float[Array, "*batch k"]:
         """Return the coordinates of the Dirichlet, which is all that has any."""
         return self.hidden.coordinates(name)
+
+    @property
+    def kind(self) -> CompoundDirichletKind:
+        """How many categories, and how many trials are drawn."""
+        return CompoundDirichletKind(self.size, self.trials)
 
     def at(self, name: Coordinates, vector: Any) -> Self:
         """Return the model of the same kind with these coordinates."""
@@ -179,7 +242,7 @@ class CompoundDirichlet(Component):
         key, shape = as_key(key), as_shape(shape)
         first, second = jax.random.split(key)
         h = self.hidden.sample(first, shape)
-        return h, _draw_counts(second, self.trials, h)
+        return h, draw_counts(second, self.trials, h)
 
     def impute(self, batch: Batch, key: Array) -> Num[Array, "rows *batch k"]:
         """Draw the missing rows, of `trials` counts each, for each member."""
@@ -202,7 +265,16 @@ class CompoundDirichlet(Component):
 
     def conditional_mode(self, batch: Batch) -> Num[Array, "rows *batch k"]:
         """Return the missing rows at the mode of each member."""
-        return keep_observed(batch, jnp.broadcast_to(self.mode, (batch.values.shape[0], *self.concentration.shape)))
+        return keep_rows(batch, jnp.broadcast_to(self.mode, (batch.values.shape[0], *self.concentration.shape)))
+
+    def completed(self, batch: Batch, want: Want, temperature: float, key: Any) -> Completion:
+        """Return probabilities, missing rows of `trials` counts, or both: posteriors are Dirichlets."""
+        self.check_single()
+        if temperature not in (0, 1):
+            raise refuse_temperature(temperature, "a CompoundDirichlet", "what is hidden or missing")
+        if want == ("v",):
+            return super().completed(batch, want, temperature, key)
+        return complete_counts(self, batch, want, temperature, key)
 
     def own_statistics(self, like: Extent) -> MeanStatistics:
         """Return ψ(α_i) − ψ(Σα): exact, whatever the totals of the rows."""
@@ -221,16 +293,6 @@ class CompoundDirichlet(Component):
     def aligned_to(self, reference: Self) -> Self:
         """Return itself: the hidden probabilities have the names of the visible categories."""
         return self
-
-
-def _draw_counts(key: Array, trials: int, h: Float[Array, "... k"]) -> Num[Array, "... k"]:
-    """Draw from the multinomial: up to 100 trials one by one, no slower than by binomials and soon compiled."""
-    if trials > 100:
-        return jax.random.multinomial(key, trials, h, dtype=h.dtype).astype(int)
-    u = jax.random.uniform(key, (*h.shape[:-1], 1, trials), h.dtype)
-    below = jnp.sum(u < jnp.cumsum(h, axis=-1)[..., :-1, None], axis=-1)
-    ends = jnp.broadcast_to(jnp.asarray([0, trials], below.dtype), (*below.shape[:-1], 2))
-    return jnp.diff(jnp.concatenate([ends[..., :1], below, ends[..., 1:]], axis=-1), axis=-1)
 
 
 def _are_counts(values: Float[Array, "... k"]) -> Bool[Array, "..."]:

@@ -20,7 +20,6 @@ from kullback.core import (
     as_shape,
     average,
     expand,
-    keep_observed,
     keep_rows,
     replace,
     row_weight,
@@ -171,7 +170,7 @@ class Counts(Component):
 
     def conditional_mode(self, batch: Batch) -> Num[Array, "rows *batch k"]:
         """Return the missing rows at the mode of each member."""
-        return keep_observed(batch, jnp.broadcast_to(self.mode, (batch.values.shape[0], *self.probabilities.shape)))
+        return keep_rows(batch, jnp.broadcast_to(self.mode, (batch.values.shape[0], *self.probabilities.shape)))
 
     def aligned_to(self, reference: Self) -> Self:
         """Return the model itself: nothing is hidden."""

@@ -1,22 +1,25 @@
 """Mixtures: one hidden label, and a distribution of the visible for each."""
 
-from typing import Any, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.linalg import block_diag
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Num
 
 from kullback.core import (
     Batch,
     ClosedFormModel,
+    Completion,
     Extent,
     Key,
     Shape,
     Standardization,
     SummedStatistics,
+    Want,
     as_key,
     as_shape,
     by_blocks,
@@ -24,10 +27,13 @@ from kullback.core import (
     replace,
 )
 from kullback.families import Categorical as Label
-from kullback.families import Coordinates
+from kullback.families import Coordinates, ExponentialFamily, OutputKind, Role
 from kullback.geometry import relative_entropy
-from kullback.numerics import Numeric
-from kullback.runtime import jit
+from kullback.models._compound_dirichlet import CompoundDirichlet
+from kullback.models._mixture_completion import complete_rows
+from kullback.models._tempering import tempered_members
+from kullback.numerics import Numeric, with_article
+from kullback.runtime import in_given_precision, jit
 
 
 class MixtureStatistics(SummedStatistics):
@@ -36,6 +42,106 @@ class MixtureStatistics(SummedStatistics):
     mass: Float[Numeric, ""]
     log_likelihood: Float[Numeric, ""]
     components: Any
+
+
+class MixtureKind(NamedTuple):
+    """Mixtures of so many components of a kind, by their free coordinates: what a network may answer with."""
+
+    n_components: int
+    components: OutputKind
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many coordinates there are: those of the labels, then those of each component."""
+        return self.n_components - 1 + self.n_components * self.components.size
+
+    @property
+    def columns(self) -> int:
+        """How many columns the points have."""
+        return self.components.columns
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """What each free coordinate is."""
+        return (Role.PLAIN,) * (self.n_components - 1) + self.components.roles * self.n_components
+
+    def split(self, vector: Any) -> tuple[Float[Array, "*batch labels"], Float[Array, "*batch k d"]]:
+        """Return the coordinates of the labels and those of each component."""
+        vector = jnp.asarray(vector)
+        if vector.shape[-1:] != (self.size,):
+            each = f"{self.n_components - 1} of the labels and {self.components.size} of each component"
+            raise ValueError(f"vector has shape {vector.shape}: it needs {self.size} on the last axis, {each}.")
+        labels, rest = vector[..., : self.n_components - 1], vector[..., self.n_components - 1 :]
+        return labels, rest.reshape(*vector.shape[:-1], self.n_components, self.components.size)
+
+    def parts(self, free: Any) -> tuple[Float[Array, "*batch k"], Any]:
+        """Return the weights and the components of mixtures with these free coordinates, batched over leading axes."""
+        labels, components = self.split(free)
+        return jnp.exp(log_shares(labels)), self.components.at("free", components)
+
+    def at(self, coordinates: Coordinates, vector: Any) -> "Mixture":
+        """Return the mixture with these coordinates; they are those of one only."""
+        labels, components = self.split(vector)
+        equal = Label(np.full(self.n_components, 1 / self.n_components))
+        label: Any = equal if self.n_components == 1 else equal.at(coordinates, labels)
+        return Mixture(label.probabilities, self.components.at(coordinates, components), **dict(self.options))
+
+    def log_prob_at(
+        self, coordinates: Literal["natural", "free"], vector: Any, x: Any, observed: Any = None
+    ) -> Float[Numeric, "..."]:
+        """Return the log density at x, of mixtures batched over leading axes.
+
+        It is computed in these coordinates: a label may be as improbable as e^−1000, which is no weight of a `Mixture`.
+        """
+        return _log_prob_at(vector, x, observed, self, coordinates)
+
+    def joint_at(
+        self, coordinates: Literal["natural", "free"], vector: Any, x: Any, observed: Any = None
+    ) -> Float[Array, "... k"]:
+        """Return the log density at x together with each label."""
+        labels, components = self.split(vector)
+        return log_shares(labels) + self.each(coordinates, components, x, observed)
+
+    def fisher_at(self, coordinates: Coordinates, vector: Any) -> Float[Array, "... d d"]:
+        """Return the Fisher matrix of label and point together, for mixtures batched over leading axes.
+
+        That of the point alone has no closed form, and is smaller by what the point leaves unknown of the label: a step
+        that is short by this matrix is short by the other. It has a block for the labels, and one for each component,
+        times its weight.
+        """
+        labels, components = self.split(vector)
+        weights: Any = Label(np.full(self.n_components, 1 / self.n_components)).at(coordinates, labels)
+        share = jnp.asarray(weights.probabilities)[..., None, None]
+        inner = share * self.components.fisher_at(coordinates, components)
+        signature = "(a,a)," + ",".join(["(b,b)"] * self.n_components) + "->(d,d)"
+        blocks = (inner[..., number, :, :] for number in range(self.n_components))
+        return jnp.vectorize(block_diag, signature=signature)(weights.fisher(coordinates), *blocks)
+
+    def each(self, coordinates: Any, components: Any, x: Any, observed: Any = None) -> Float[Array, "... k"]:
+        """Return the log density of each component at x."""
+        like = jax.eval_shape(lambda vector: self.components.at("free", vector), np.zeros(self.components.size))
+        point_axes = len(like.event_shape)
+
+        def beside(values: Any) -> Array:
+            values = jnp.asarray(values)
+            return jnp.expand_dims(values, values.ndim - point_axes)
+
+        seen = None if observed is None else beside(observed)
+        return jnp.asarray(self.components.log_prob_at(coordinates, components, beside(x), seen))
+
+
+@in_given_precision
+def _log_prob_at(
+    vector: Any, x: Any, observed: Any, kind: MixtureKind, coordinates: Literal["natural", "free"]
+) -> Float[Array, "..."]:
+    return jax.nn.logsumexp(kind.joint_at(coordinates, vector, x, observed), axis=-1)
+
+
+def log_shares(labels: Float[Array, "*batch labels"]) -> Float[Array, "*batch k"]:
+    """Return the logarithms of the weights with these natural coordinates."""
+    reference = jnp.zeros((*labels.shape[:-1], 1), labels.dtype)
+    return jax.nn.log_softmax(jnp.concatenate([labels, reference], axis=-1), axis=-1)
 
 
 class Mixture(ClosedFormModel):
@@ -88,23 +194,40 @@ class Mixture(ClosedFormModel):
 
     def coordinates(self, name: Coordinates) -> Float[Array, " d"]:
         """Return the coordinates of the labels' distribution, then those of each component, as one flat vector."""
-        return jnp.concatenate([Label(self.weights).coordinates(name), self.components.coordinates(name).ravel()])
+        components = self._with_coordinates().coordinates(name).ravel()
+        labels = [] if self.weights.shape == (1,) else [Label(self.weights).coordinates(name)]
+        return jnp.concatenate([*labels, components])
 
     def at(self, name: Coordinates, vector: Any) -> Self:
         """Return the mixture of the same kind with these coordinates."""
-        k = self.weights.shape[0]
-        labels: Any = Label(self.weights).at(name, vector[: k - 1])
-        components = self.components.at(name, vector[k - 1 :].reshape(k, -1))
-        return replace(self, weights=labels.probabilities, components=components)
+        mixture: Any = self.kind.at(name, vector)
+        return mixture
+
+    @property
+    def kind(self) -> MixtureKind:
+        """How many components of which kind."""
+        options = tuple((name, getattr(self, name)) for name in ("temperature", "tied", "fixed_weights"))
+        return MixtureKind(self.weights.shape[0], self._with_coordinates().kind, options)
+
+    def _with_coordinates(self) -> ExponentialFamily | CompoundDirichlet:
+        """Return the components, or raise where they have no coordinates."""
+        components = self.components
+        if not isinstance(components, ExponentialFamily | CompoundDirichlet):
+            raise TypeError(
+                f"components are {with_article(type(components).__name__)}, which has no flat coordinates, and so the "
+                "mixture has none: components of a family do, and CompoundDirichlet."
+            )
+        return components
 
     # --- what the data says -----------------------------------------------------------------------------
 
-    def _joint(self, batch: Batch) -> Float[Array, "rows k"]:
+    def log_joint(self, batch: Batch) -> Float[Array, "rows k"]:
+        """Return log p(h, v) for each row and label, of what is observed of the row."""
         return jnp.log(self.weights) + self.components.log_likelihood(batch)
 
     def log_likelihood(self, batch: Batch) -> Float[Array, " rows"]:
         """Return log Σ_h ω_h p(v | h) for each row."""
-        return jax.nn.logsumexp(self._joint(batch), axis=-1)
+        return jax.nn.logsumexp(self.log_joint(batch), axis=-1)
 
     def leave_one_out(self, batch: Batch, carry: None = None) -> Float[Array, "rows columns"]:
         """Return log Σ_h ω_h p(v without an entry | h) for each row and column."""
@@ -114,9 +237,9 @@ class Mixture(ClosedFormModel):
 
         return map_rows(one, batch)
 
-    def posterior(self, batch: Batch, key: Any = None) -> Float[Array, "rows k"]:
-        """Return the responsibilities p(h | v). A row that no component can explain leaves the weights as they are."""
-        return _responsibilities(self._joint(batch), jnp.asarray(self.weights), 1.0)[0]
+    def posterior(self, batch: Batch, key: Any = None, temperature: float = 1.0) -> Float[Array, "rows k"]:
+        """Return p(h | v)^(1/T), normalized. A row that no component can explain leaves the weights as they are."""
+        return _responsibilities(self.log_joint(batch), jnp.asarray(self.weights), temperature)[0]
 
     def energy(self, v: Any, h: Any = None, inputs: None = None) -> Float[Array, "..."]:
         """Return −log p(h, v) for points v with labels h; without h, −log p(v)."""
@@ -186,14 +309,35 @@ class Mixture(ClosedFormModel):
 
     def impute(self, batch: Batch, key: Array) -> Num[Array, "rows ..."]:
         """Draw the missing entries of each row: a label given what is observed, then the entries given both."""
+        return self.impute_joint(batch, key)[1]
 
-        def fill(rows: Batch, block: Array) -> Array:
+    def impute_joint(self, batch: Batch, key: Array) -> tuple[Num[Array, " rows"], Num[Array, "rows ..."]]:
+        """Draw a label for each row given what is observed, and the missing entries given both."""
+
+        def fill(rows: Batch, block: Array) -> tuple[Array, Array]:
             first, second = jax.random.split(jax.random.fold_in(key, block))
             h = jax.random.categorical(first, jnp.log(self.posterior(rows)), axis=-1)
             drawn = self.components.impute(rows, second)
-            return drawn[jnp.arange(drawn.shape[0]), h]
+            return h, drawn[jnp.arange(drawn.shape[0]), h]
 
-        return map_rows(fill, batch)
+        found: tuple[Array, Array] = map_rows(fill, batch)
+        return found
+
+    def completed(self, batch: Batch, want: Want, temperature: float, key: Any) -> Completion:
+        """Return labels, missing entries or both: of least energy, or drawn."""
+        return complete_rows(self, batch, want, temperature, key)
+
+    def tempered(self, temperature: float) -> Self:
+        """Return the mixture whose joint is p(h, v)^(1/T), normalized: of components that have such members."""
+        components, log_scale = tempered_members(self.components, temperature)
+        weights = jax.nn.softmax(jnp.log(self.weights) / temperature + log_scale)
+        return replace(self, weights=weights, components=components)
+
+    @property
+    def visible_levels(self) -> tuple[tuple[float, ...], ...] | None:
+        """Those of the components."""
+        levels: tuple[tuple[float, ...], ...] | None = self.components.visible_levels
+        return levels
 
     def conditional_embedding(self, batch: Batch) -> Any:
         """Return the average of what the components expect of each row, by their responsibilities."""

@@ -450,3 +450,11 @@ def test_the_model_says_what_is_wrong():
         _ = ABSORBED.stationary
     with pytest.raises(ValueError, match="matched one to one"):
         MODEL.aligned_to(random_model(k=2))
+
+
+def test_energies_of_many_sequences_of_one_step():
+    """Rows that all begin a sequence, known when the function is compiled: XLA once ended the process here."""
+    chain = HiddenMarkovModel([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], Poisson([2.0, 20.0]))
+    v = np.arange(300).reshape(300, 1) % 7
+    expected = -np.log(0.5 * np.exp(Poisson([2.0, 20.0]).log_prob(v)).sum(axis=1))
+    np.testing.assert_allclose(quick(lambda m, v: m.energy(v))(chain, v), expected, rtol=1e-9)

@@ -31,7 +31,7 @@ def data(model, seed, m=0, holes=False):
     inputs = rng.normal(size=(ROWS, m)) if m else None
     _, values = quick(lambda model, key, u: model.sample_sequence(key, ROWS, u))(model, jax.random.key(seed), inputs)
     observed = rng.random((ROWS, 3)) < 0.8 if holes else None
-    return Batch(np.asarray(values), observed=observed, time=TimeIndex.of_lengths(LENGTHS, inputs))
+    return Batch(np.asarray(values), observed=observed, time=TimeIndex.of_lengths(LENGTHS), inputs=inputs)
 
 
 def observables(model):
@@ -122,8 +122,7 @@ def test_no_parameter_that_is_free_can_come_nearer(fixed):
 def test_inputs_that_never_come_leave_their_matrices_as_they_are():
     model = random_system(np.random.default_rng(5), m=1, offset=True)
     batch = data(model, 6, m=1)
-    steps = TimeIndex.of_lengths(LENGTHS, np.zeros((ROWS, 1)))
-    statistics, _ = gather(model, eqx.tree_at(lambda b: b.time, batch, steps))
+    statistics, _ = gather(model, eqx.tree_at(lambda b: b.inputs, batch, np.zeros((ROWS, 1))))
     new = maximize(model, statistics)
     np.testing.assert_allclose(new.input_transition, model.input_transition, rtol=1e-12)
     np.testing.assert_allclose(new.input_observation, model.input_observation, rtol=1e-12)
@@ -212,7 +211,7 @@ def test_forecasts_are_those_of_the_dense_gaussian():
     rng = np.random.default_rng(9)
     model = random_system(rng, m=1, offset=True)
     inputs, values = rng.normal(size=(7, 1)), rng.normal(size=(7, 3))
-    batch = Batch(values[:4], time=TimeIndex.of_lengths([4], inputs[:4]))
+    batch = Batch(values[:4], time=TimeIndex.of_lengths([4]), inputs=inputs[:4])
     mean, covariance = quick(lambda m, b, u: m.forecast(m.filter(b)[1], 3, u))(model, batch, inputs[4:])
     joint = dense(model, 7, inputs)
     _, given, _ = joint.given(values, np.arange(7)[:, None] + np.zeros(3, int) < 4)
@@ -225,19 +224,33 @@ def test_forecasts_are_those_of_the_dense_gaussian():
 def test_the_energy_of_a_sequence_is_that_of_the_dense_gaussian():
     rng = np.random.default_rng(10)
     model = random_system(rng, m=1, offset=True)
-    inputs = rng.normal(size=(5, 1))
-    steps, joint = TimeIndex.of_lengths([5], inputs), dense(model, 5, inputs)
+    h, v, inputs = (rng.normal(size=(2, 3, 5, size)) for size in (2, 3, 1))
 
     @quick
-    def drawn(model, steps):
-        h, v = model.sample_sequence(jax.random.key(1), 5, steps.inputs)
-        free = model.log_likelihood(Batch(v, time=steps))
-        return h, v, jnp.sum(model.energy(v, h, time=steps)), model.energy(v, time=steps), -free
+    def asked(model):
+        paired = model.energy(v, h, inputs), model.energy(v, inputs=inputs)
+        shared = model.energy(v[0, 0], h, inputs[0, 0]), model.energy(v, inputs=inputs[0, 0])
+        return *paired, *shared, model.energy(v[0, 0], h[0, 0], inputs[0, 0])
 
-    h, v, energy, one, other = drawn(model, steps)
-    density = multivariate_normal(joint.mean, joint.covariance).logpdf(np.concatenate([h.ravel(), v.ravel()]))
-    np.testing.assert_allclose(energy, -density, rtol=1e-10)
-    np.testing.assert_allclose(one, other, rtol=1e-12)
+    joint_energy, free, of_states, of_rows, single = asked(model)
+    first = inputs[0, 0]
+    for place in np.ndindex(2, 3):
+        exact = _dense_energies(model, v[place], h[place], inputs[place])
+        np.testing.assert_allclose((joint_energy[place], free[place]), exact, rtol=1e-10)
+        np.testing.assert_allclose(of_states[place], _dense_energies(model, v[0, 0], h[place], first)[0], rtol=1e-10)
+        np.testing.assert_allclose(of_rows[place], _dense_energies(model, v[place], h[place], first)[1], rtol=1e-10)
+    assert joint_energy.shape == free.shape == of_states.shape == of_rows.shape == (2, 3)
+    assert single.shape == ()
+    np.testing.assert_allclose(single, joint_energy[0, 0], rtol=1e-12)
+
+
+def _dense_energies(model, v, h, inputs):
+    """Return −log p(h, v) and −log p(v) of one sequence, from its dense Gaussian."""
+    joint = dense(model, len(v), inputs)
+    seen = np.concatenate([joint.v(t) for t in range(len(v))])
+    together = multivariate_normal(joint.mean, joint.covariance).logpdf(np.concatenate([h.ravel(), v.ravel()]))
+    alone = multivariate_normal(joint.mean[seen], joint.covariance[np.ix_(seen, seen)]).logpdf(v.ravel())
+    return -together, -alone
 
 
 # --- digits, starts and errors -----------------------------------------------------------------------------------
@@ -309,8 +322,17 @@ def test_errors_say_what_is_wrong():
     with pytest.raises(ValueError, match="fixed has 'speed'"):
         LinearDynamicalSystem(eye, [[1.0, 0.0]], eye, [[1.0]], np.zeros(2), eye, fixed=("speed",))
     driven = LinearDynamicalSystem(eye, [[1.0, 0.0]], eye, [[1.0]], np.zeros(2), eye, input_transition=np.ones((2, 1)))
-    with pytest.raises(ValueError, match="time has no inputs"):
-        driven.log_likelihood(Batch(np.ones((3, 1)), time=TimeIndex.of_lengths([3])))
+    values, three = np.ones((3, 1)), TimeIndex.of_lengths([3])
+    with pytest.raises(ValueError, match="inputs are missing: the system has a matrix for them"):
+        driven.log_likelihood(Batch(values, time=three))
+    with pytest.raises(ValueError, match=r"inputs have shape \(3, 2\): the system takes 1 for each of 3 steps"):
+        driven.log_likelihood(Batch(values, time=three, inputs=np.ones((3, 2))))
+    with pytest.raises(ValueError, match=r"inputs have shape \(3, 1\): the system takes 1 for each of 1 steps"):
+        driven.own_statistics(Extent(3.0, inputs=values))
+    with pytest.raises(ValueError, match=r"v has shape \(3,\): it needs an axis for time"):
+        driven.energy(np.ones(3))
+    with pytest.raises(ValueError, match="h has 2 steps: v has 3"):
+        driven.energy(values, np.ones((2, 2)), values)
     with pytest.raises(ValueError, match="as many outputs and states"):
         driven.aligned_to(random_system(np.random.default_rng(0)))
 

@@ -43,9 +43,8 @@ def case(m, holes, seed=0, **more):
 
 
 def batch_of(values, observed, inputs, weight, **more):
-    steps = TimeIndex.of_lengths(LENGTHS, inputs)
-    seen = None if observed.all() else observed
-    return Batch(values, np.repeat(weight, LENGTHS), observed=seen, time=steps, **more)
+    seen, time = None if observed.all() else observed, TimeIndex.of_lengths(LENGTHS)
+    return Batch(values, np.repeat(weight, LENGTHS), observed=seen, time=time, inputs=inputs, **more)
 
 
 def cut(array, k):
@@ -89,7 +88,7 @@ def test_rows_that_continue_and_rows_ahead():
     model, values, observed, inputs, weight = case(2, True, seed=1)
     first = np.isin(np.arange(ROWS), STARTS[1:])
     ahead = np.isin(np.arange(ROWS), [3, 4, 10, 11])
-    batch = eqx.tree_at(lambda b: b.time, batch_of(values, observed, inputs, weight), TimeIndex(first, ahead, inputs))
+    batch = eqx.tree_at(lambda b: b.time, batch_of(values, observed, inputs, weight), TimeIndex(first, ahead))
     likelihood, smoothed, filtered, statistics, carried, last = ask(model, batch, CARRY)
     plain = DenseStatistics(model)
     for k, length in enumerate(LENGTHS):
@@ -110,17 +109,33 @@ def test_rows_that_continue_and_rows_ahead():
 def test_own_statistics_are_those_of_the_dense_gaussian():
     model, _, _, inputs, weight = case(2, False, seed=2)
     for carry in (None, CARRY):
-        steps = TimeIndex.of_lengths(LENGTHS, inputs)
+        steps = TimeIndex.of_lengths(LENGTHS)
         if carry is not None:
-            steps = TimeIndex(np.isin(np.arange(ROWS), STARTS[1:]), None, inputs)
+            steps = TimeIndex(np.isin(np.arange(ROWS), STARTS[1:]))
         each = np.repeat(weight, LENGTHS)
-        found = own(model, Extent(each.sum(), steps, each, carry))
+        found = own(model, Extent(each.sum(), steps, each, carry, inputs))
         plain = DenseStatistics(model)
         for k, length in enumerate(LENGTHS):
             joint = dense(model, length, cut(inputs, k), carry if k == 0 else None)
             plain.add(joint, length, weight[k], cut(inputs, k))
         assert_statistics(found, plain)
         assert float(found.log_likelihood) == 0
+
+
+def test_rows_with_inputs_and_without_time_are_sequences_of_one_step():
+    model, values, _, inputs, _ = case(2, False, seed=3)
+    weight = np.random.default_rng(3).uniform(0.5, 2, ROWS)
+    alone = Batch(values, weight, inputs=inputs)
+    likelihood, _, _, statistics, _, _ = ask(model, alone)
+    plain, expected = DenseStatistics(model), DenseStatistics(model)
+    for row in range(ROWS):
+        joint, known = dense(model, 1, inputs[row : row + 1]), inputs[row : row + 1]
+        log_p, given, _ = joint.given(values[row : row + 1], np.ones((1, 3), bool))
+        np.testing.assert_allclose(likelihood[row], log_p, rtol=1e-10)
+        plain.add(given, 1, weight[row], known)
+        expected.add(joint, 1, weight[row], known)
+    assert_statistics(statistics, plain)
+    assert_statistics(own(model, alone.extent), expected)
 
 
 def test_padding_is_not_looked_at():

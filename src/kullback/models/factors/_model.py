@@ -12,9 +12,11 @@ from kullback.core import (
     Batch,
     CenteredStatistics,
     ClosedFormModel,
+    Completion,
     Extent,
     Key,
     Shape,
+    Want,
     as_key,
     as_shape,
     by_blocks,
@@ -23,8 +25,10 @@ from kullback.core import (
     replace,
     row_weight,
 )
+from kullback.families import Gaussian
+from kullback.models.factors._completion import complete_rows
 from kullback.models.factors._principal import order_loadings
-from kullback.models.factors._rows import Factors, Member, Square, draw_missing, infer, moments
+from kullback.models.factors._rows import Factors, Member, Square, draw_missing, infer, joint_energy, moments
 from kullback.numerics import (
     LOG_TWO_PI,
     Numeric,
@@ -117,10 +121,7 @@ class FactorModel(ClosedFormModel):
         v = jnp.asarray(v, member.mean.dtype)
         if h is None:
             return -infer(member, v, None).log_likelihood
-        h = jnp.asarray(h, member.mean.dtype)
-        rest = v - member.mean - apply(member.loadings, h)
-        visible = jnp.sum(jnp.square(rest) / member.noise + jnp.log(member.noise) + LOG_TWO_PI, axis=-1)
-        return 0.5 * (visible + jnp.sum(jnp.square(h) + LOG_TWO_PI, axis=-1))
+        return joint_energy(member, v, None, jnp.asarray(h, member.mean.dtype))
 
     def expected_statistics(self, batch: Batch, carry: None = None) -> tuple[CenteredStatistics, None]:
         """Return the moments of (h, v) with h, and missing entries of v, as the model expects them; block by block."""
@@ -173,6 +174,23 @@ class FactorModel(ClosedFormModel):
     def conditional_mode(self, batch: Batch) -> Float[Array, "rows *batch n"]:
         """Return the conditional mean: a Gaussian is the most probable there."""
         return self.conditional_mean(batch)
+
+    def completed(self, batch: Batch, want: Want, temperature: float, key: Any) -> Completion:
+        """Return factors, missing entries or both: at their mean, which is the mode, or drawn, at any temperature."""
+        if self.batch_shape:
+            raise ValueError(f"the model holds members of batch shape {self.batch_shape}: rows are completed by one.")
+        member = Member(jnp.asarray(self.mean), jnp.asarray(self.loadings), self.noises)
+        return complete_rows(member, self._rows(batch)[0], batch, want, temperature, key)
+
+    @property
+    def visible_levels(self) -> tuple[tuple[float, ...], ...]:
+        """All entries are real numbers."""
+        return ((),) * self.mean.shape[-1]
+
+    @property
+    def visible_family(self) -> Gaussian:
+        """The Gaussians N(μ, W Wᵀ + Ψ) of the visible."""
+        return Gaussian(self.mean, self.covariance)
 
     def own_statistics(self, like: Extent) -> CenteredStatistics:
         """Return the moments of the joint: means (0, μ), covariances (I, W) with h, variances 1 and diag(W Wᵀ) + Ψ."""

@@ -86,6 +86,16 @@ def infer(member: Member, values: Float[Array, "... n"], observed: Bool[Array, "
     return Inferred(m, covariance, -0.5 * (square + log_det))
 
 
+def joint_energy(
+    member: Member, values: Float[Array, "... n"], observed: Bool[Array, "rows n"] | None, h: Float[Array, "... q"]
+) -> Float[Array, "..."]:
+    """Return −log p(h, v), of what is observed of v."""
+    rest = values - member.mean - apply(member.loadings, h)
+    each = jnp.square(rest) / member.noise + jnp.log(member.noise) + LOG_TWO_PI
+    visible = jnp.sum(each if observed is None else jnp.where(observed, each, 0), axis=-1)
+    return 0.5 * (visible + jnp.sum(jnp.square(h) + LOG_TWO_PI, axis=-1))
+
+
 class Moments(NamedTuple):
     """Mass, log-likelihood, mean and spread of (h, v): what the statistics are made of."""
 

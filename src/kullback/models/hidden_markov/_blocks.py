@@ -101,7 +101,8 @@ def _pad_rows(batch: Batch, line: Timeline, more: int) -> tuple[Batch, Timeline]
         return None if part is None else jnp.concatenate([part, jnp.broadcast_to(part[:1], (more, *part.shape[1:]))])
 
     weight = jnp.pad(jnp.asarray(batch.weight), (0, more))
-    batch = replace(batch, values=longer(batch.values), weight=weight, observed=longer(batch.observed))
+    parts = {name: longer(getattr(batch, name)) for name in ("values", "observed", "inputs")}
+    batch = replace(batch, weight=weight, **parts)
     first, ends, counted = (
         jnp.pad(part, (0, more), constant_values=fill) for part, fill in zip(line, (True, False, 0), strict=True)
     )

@@ -13,10 +13,12 @@ from jaxtyping import Array, Float, Int, Num
 from kullback.core import (
     Batch,
     ClosedFormModel,
+    Completion,
     Extent,
     Key,
     Shape,
     TimeIndex,
+    Want,
     as_key,
     as_shape,
     block_rows,
@@ -28,6 +30,7 @@ from kullback.models._mixture import align_components, average_embedding, distan
 from kullback.models.hidden_markov import _log_forward_backward as logarithms
 from kullback.models.hidden_markov._blocks import forward_backward_blocks, without_time
 from kullback.models.hidden_markov._chain import Chain, Observed, Smoothed
+from kullback.models.hidden_markov._completion import complete_sequences, path_energy
 from kullback.models.hidden_markov._forward_backward import (
     expected_transitions,
     filter_states,
@@ -189,7 +192,7 @@ class HiddenMarkovModel(ClosedFormModel):
         if h is None:
             shape = v.shape[: v.ndim - len(self.emissions.event_shape)]
             rows = v.reshape(-1, *self.emissions.event_shape)
-            time = TimeIndex(jnp.arange(rows.shape[0]) % shape[-1] == 0)
+            time = TimeIndex(np.arange(rows.shape[0]) % shape[-1] == 0)  # XLA ends the process at an iota here
             return -jnp.sum(self.log_likelihood(Batch(rows, time=time)).reshape(shape), axis=-1)
         h = jnp.asarray(h)
         rows = v.reshape(h.size, *v.shape[h.ndim :])
@@ -352,13 +355,33 @@ class HiddenMarkovModel(ClosedFormModel):
 
     def impute(self, batch: Batch, key: Array) -> Num[Array, "rows ..."]:
         """Draw the missing entries: a path of states given all that is observed, then the entries given both."""
+        return self.impute_joint(batch, key)[1]
+
+    def impute_joint(self, batch: Batch, key: Array) -> tuple[Int[Array, " rows"], Num[Array, "rows ..."]]:
+        """Draw a path of states given all that is observed, and the missing entries given both."""
         first, second = jax.random.split(key)
 
         def fill(rows: Batch, block: Array, h: Array) -> Array:
             own = self.emissions.impute(rows, jax.random.fold_in(second, block))
             return own[jnp.arange(own.shape[0]), h]
 
-        return map_rows(fill, without_time(batch), self.sample_path(batch, first))
+        h = self.sample_path(batch, first)
+        return h, map_rows(fill, without_time(batch), h)
+
+    def completed(self, batch: Batch, want: Want, temperature: float, key: Any) -> Completion:
+        """Return paths, missing entries or both: of least energy, or drawn. Each row has the energy of its sequence."""
+        observed, _ = self._observed(batch, None)
+        return complete_sequences(self, self._chain, observed, batch, want, temperature, key)
+
+    def path_energy(self, batch: Batch, h: Int[Array, " rows"]) -> Float[Array, " rows"]:
+        """Return for each row −log p(h, v) of its sequence, of what is observed of it."""
+        return path_energy(self._chain, self._observed(batch, None)[0], h)
+
+    @property
+    def visible_levels(self) -> tuple[tuple[float, ...], ...] | None:
+        """Those of the emissions."""
+        levels: tuple[tuple[float, ...], ...] | None = self.emissions.visible_levels
+        return levels
 
     def conditional_embedding(self, batch: Batch) -> Any:
         """Return what the emissions expect of each row, by the probabilities of the states given all rows."""

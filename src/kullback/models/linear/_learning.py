@@ -28,7 +28,7 @@ System = TypeVar("System", bound=LinearSystem)
 
 def expected_statistics(system: LinearSystem, batch: Batch, carry: States | None) -> tuple[LinearStatistics, States]:
     """Return the moments under p(h | v), and the filtered state of the last row that counts."""
-    line = system.line(batch.time, batch.weight, carry)
+    line = system.line_of(batch, carry)
     away, values, observed = system.centered_values(batch, line)
     outputs = system.outputs(values, observed)
     found = infer_moments(system.dynamics, line, outputs)
@@ -72,11 +72,10 @@ def _statistics(
 
 def own_statistics(system: LinearSystem, like: Extent) -> LinearStatistics:
     """Return the moments of the joint over as many steps."""
-    if like.time is None:
-        line = system.line(None, jnp.reshape(like.mass, 1), None)
-    else:
-        weight = jnp.ones(like.time.starts.shape) if like.weight is None else like.weight
-        line = system.line(like.time, weight, like.carry)
+    weight = like.weight
+    if weight is None:
+        weight = jnp.reshape(like.mass, 1) if like.time is None else jnp.ones(like.time.starts.shape)
+    line = system.line(like.time, weight, like.inputs, None if like.time is None else like.carry)
     mean, sums = unobserved_moments(system.dynamics, line)
     c, mass = jnp.asarray(system.observation), jnp.sum(line.counted)
     late = c @ sums.every @ c.T + mass * jnp.asarray(system.observation_noise)

@@ -18,7 +18,7 @@ def expected_rows(system: LinearSystem, batch: Batch) -> Float[Array, "rows n"]:
     values = jnp.asarray(batch.values, system.transition.dtype)
     if batch.observed is None:
         return values
-    line, observed = system.line(batch.time, batch.weight), jnp.asarray(batch.observed)
+    line, observed = system.line_of(batch), jnp.asarray(batch.observed)
     _, centered, _ = system.centered_values(batch, line)
     mean = smooth_states(system.dynamics, line, system.outputs(centered, observed)).states.mean
     rest = missing_given_rest(jnp.asarray(system.observation), jnp.asarray(system.observation_noise), observed)
@@ -28,7 +28,7 @@ def expected_rows(system: LinearSystem, batch: Batch) -> Float[Array, "rows n"]:
 
 def leave_one_out(system: LinearSystem, batch: Batch, carry: States | None) -> Float[Array, "rows n"]:
     """Return log p(v_t | past) − log p(v_tj | past, the rest of the row), where v_t | past is a Gaussian."""
-    line = system.line(batch.time, batch.weight, carry)
+    line = system.line_of(batch, carry)
     _, centered, observed = system.centered_values(batch, line)
     outputs, dynamics = system.outputs(centered, observed), system.dynamics
     states, _ = filter_states(dynamics, line, outputs)
@@ -46,17 +46,24 @@ def leave_one_out(system: LinearSystem, batch: Batch, carry: States | None) -> F
 
 def draw_missing(system: LinearSystem, batch: Batch, key: Array) -> Float[Array, "rows n"]:
     """Draw all missing entries together given what is observed of the sequences."""
-    values, dtype = jnp.asarray(batch.values, system.transition.dtype), system.transition.dtype
     if batch.observed is None:
-        return values
-    line, observed = system.line(batch.time, batch.weight), jnp.asarray(batch.observed)
-    _, drawn = draw_rows(system, key, line.start, line.drive, line.inputs)
-    apart = jnp.where(observed, values - drawn, 0)
+        return jnp.asarray(batch.values, system.transition.dtype)
+    return draw_joint(system, batch, key)[1]
+
+
+def draw_joint(system: LinearSystem, batch: Batch, key: Array) -> tuple[Float[Array, "rows q"], Float[Array, "rows n"]]:
+    """Draw all states and missing entries together given what is observed of the sequences."""
+    values, dtype = jnp.asarray(batch.values, system.transition.dtype), system.transition.dtype
+    line, observed = system.line_of(batch), None if batch.observed is None else jnp.asarray(batch.observed)
+    states, drawn = draw_rows(system, key, line.start, line.drive, line.inputs)
+    apart = values - drawn if observed is None else jnp.where(observed, values - drawn, 0)
     dynamics = system.dynamics
     initial = States(jnp.zeros_like(dynamics.initial.mean), dynamics.initial.covariance)
     still, none = dynamics._replace(initial=initial), jnp.zeros_like(line.drive)
     outputs = system.outputs(apart, observed)
     mean = smooth_states(still, line._replace(drive=none), outputs).states.mean
+    if observed is None:
+        return states + mean, values
     rest = missing_given_rest(jnp.asarray(system.observation), jnp.asarray(system.observation_noise), observed)
     moved = drawn + apply(rest.from_values, apart) + apply(rest.from_state, mean)
-    return jnp.where(observed, values, moved).astype(dtype)
+    return states + mean, jnp.where(observed, values, moved).astype(dtype)

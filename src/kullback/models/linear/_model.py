@@ -6,9 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.core import Batch, Extent, Key, Shape, TimeIndex, as_key, as_shape, replace
+from kullback.core import Batch, Completion, Extent, Key, Shape, TimeIndex, Want, as_key, as_shape, replace
 from kullback.models.linear import _learning
 from kullback.models.linear._basis import basis_towards, observability
+from kullback.models.linear._completion import complete_sequences, row_energies
 from kullback.models.linear._inference import Line, filter_states, last_state, log_likelihoods, smooth_states
 from kullback.models.linear._kalman import Smoothed, States, symmetric, unobserved_covariances, unobserved_means
 from kullback.models.linear._missing import draw_missing, expected_rows, leave_one_out
@@ -16,7 +17,7 @@ from kullback.models.linear._observed_rows import Outputs
 from kullback.models.linear._sampling import draw_rows
 from kullback.models.linear._statistics import LinearStatistics
 from kullback.models.linear._system import LinearSystem
-from kullback.numerics import LOG_TWO_PI, Numeric, whiten
+from kullback.numerics import Numeric
 
 
 class LinearDynamicalSystem(LinearSystem):
@@ -39,7 +40,7 @@ class LinearDynamicalSystem(LinearSystem):
     # --- what the data says -------------------------------------------------------------------------------
 
     def _read(self, batch: Batch, carry: States | None = None) -> tuple[Line, Outputs]:
-        line = self.line(batch.time, batch.weight, carry)
+        line = self.line_of(batch, carry)
         _, values, observed = self.centered_values(batch, line)
         return line, self.outputs(values, observed)
 
@@ -99,7 +100,7 @@ class LinearDynamicalSystem(LinearSystem):
         self, key: Key, length: int, inputs: Any = None
     ) -> tuple[Float[Array, "length q"], Float[Array, "length n"]]:
         """Draw a sequence: its states and its points."""
-        line = self.line(TimeIndex.of_lengths([length], inputs), jnp.ones(length))
+        line = self.line(TimeIndex.of_lengths([length]), jnp.ones(length), inputs)
         return draw_rows(self, as_key(key), line.start, line.drive, line.inputs)
 
     def impute(self, batch: Batch, key: Array) -> Float[Array, "rows n"]:
@@ -118,36 +119,33 @@ class LinearDynamicalSystem(LinearSystem):
         """Return the conditional mean: a Gaussian is the most probable there, all missing entries together."""
         return self.conditional_mean(batch)
 
+    def completed(self, batch: Batch, want: Want, temperature: float, key: Any) -> Completion:
+        """Return states, missing entries or both: at their mean, which is the mode, or drawn, at any temperature.
+
+        Each row has the energy of its sequence.
+        """
+        return complete_sequences(self, batch, want, temperature, key)
+
     def forecast(self, state: States, steps: int, inputs: Any = None) -> States:
         """Return N(mean, covariance) of the points 1 … `steps` ahead of a filtered state, each on its own."""
-        ahead = TimeIndex(np.zeros(steps, bool), None, inputs)
-        line = self.line(ahead, jnp.ones(steps), state)
+        line = self.line(TimeIndex(np.zeros(steps, bool)), jnp.ones(steps), inputs, state)
         mean = unobserved_means(self.dynamics, state.mean, line.start, line.drive)
         covariance = unobserved_covariances(self.dynamics, state, line.start)
         c = jnp.asarray(self.observation)
         around = self.visible_mean(mean, line.inputs)
         return States(around, symmetric(c @ covariance @ c.T + jnp.asarray(self.observation_noise)))
 
-    def energy(self, v: Any, h: Any = None, inputs: Any = None, time: TimeIndex | None = None) -> Float[Array, "..."]:
-        """Return −log p(h_t | h_{t−1}) − log p(v_t | h_t) of each row; without h the free energy −log p(v_t | past).
+    def energy(self, v: Any, h: Any = None, inputs: Any = None) -> Float[Array, "..."]:
+        """Return −log p(h, v | inputs) of sequences, whose axis before the last is time; without h, −log p(v | inputs).
 
-        Without `time` each row is a sequence of its own: −log p(h, v). `inputs` has one row for each.
+        Axes before time broadcast: several states of one sequence, or one table of inputs for all of them.
         """
-        v = jnp.asarray(v, self.transition.dtype)
-        flat = v.reshape(-1, v.shape[-1])
-        if inputs is not None:
-            first = jnp.ones(flat.shape[0], bool) if time is None else time.starts
-            time = TimeIndex(first, None, jnp.reshape(jnp.asarray(inputs), (flat.shape[0], -1)))
-        if h is None:
-            return -self.log_likelihood(Batch(flat, time=time)).reshape(v.shape[:-1])
-        h = jnp.asarray(h, v.dtype).reshape(flat.shape[0], -1)
-        line = self.line(time, jnp.ones(flat.shape[0]), None)
-        a, (mean, spread) = jnp.asarray(self.transition), self.dynamics.initial
-        begun = _gaussian_energy(h - mean, spread)
-        moved = _gaussian_energy(h - jnp.roll(h, 1, axis=0) @ a.T - line.drive, jnp.asarray(self.transition_noise))
-        around = self.visible_mean(h, line.inputs)
-        seen = _gaussian_energy(flat - around, jnp.asarray(self.observation_noise))
-        return (jnp.where(line.start, begun, moved) + seen).reshape(v.shape[:-1])
+        given = {name: part for name, part in (("v", v), ("h", h), ("inputs", inputs)) if part is not None}
+        rows, shape = _below_each_other(given, self.transition.dtype)
+        time = TimeIndex(np.arange(rows["v"].shape[0]) % shape[-1] == 0)
+        batch = Batch(rows["v"], time=time, inputs=rows.get("inputs"))
+        each = -self.log_likelihood(batch) if h is None else row_energies(self, self.line_of(batch), batch, rows["h"])
+        return jnp.sum(each.reshape(shape), axis=-1)
 
     # --- the nearest model --------------------------------------------------------------------------------
 
@@ -199,6 +197,16 @@ class LinearDynamicalSystem(LinearSystem):
         )
 
 
-def _gaussian_energy(away: Float[Array, "rows n"], covariance: Float[Array, "n n"]) -> Float[Array, " rows"]:
-    square, log_det = whiten(covariance, away)
-    return 0.5 * (square + log_det + away.shape[-1] * LOG_TWO_PI)
+def _below_each_other(given: dict[str, Any], dtype: Any) -> tuple[dict[str, Array], tuple[int, ...]]:
+    """Return sequences as rows one below the other, and the shape that their rows had."""
+    tables = {name: jnp.asarray(part, dtype) for name, part in given.items()}
+    for name, table in tables.items():
+        if table.ndim < 2:
+            raise ValueError(f"{name} has shape {table.shape}: it needs an axis for time and one for columns.")
+        if table.shape[-2] != tables["v"].shape[-2]:
+            raise ValueError(f"{name} has {table.shape[-2]} steps: v has {tables['v'].shape[-2]}.")
+    shape = jnp.broadcast_shapes(*(table.shape[:-1] for table in tables.values()))
+    return {
+        name: jnp.broadcast_to(table, (*shape, table.shape[-1])).reshape(-1, table.shape[-1])
+        for name, table in tables.items()
+    }, shape

@@ -66,6 +66,11 @@ class LinearSystem(ClosedFormModel):
         return self.observation.shape[:1]
 
     @property
+    def visible_levels(self) -> tuple[tuple[float, ...], ...]:
+        """All entries are real numbers."""
+        return ((),) * self.observation.shape[0]
+
+    @property
     def dynamics(self) -> Dynamics:
         """How the state begins and moves."""
         initial = States(jnp.asarray(self.initial_mean), jnp.asarray(self.initial_covariance))
@@ -88,11 +93,17 @@ class LinearSystem(ClosedFormModel):
         coefficients = _beside(self.observation, self.input_observation)
         return Regression(coefficients, self.offset_or_zero, jnp.asarray(self.observation_noise))
 
-    def line(self, time: TimeIndex | None, weight: Float[Numeric, " rows"], carry: States | None = None) -> Line:
+    def line_of(self, batch: Batch, carry: States | None = None) -> Line:
+        """Return how the rows of a batch follow each other, and what their inputs do to the state."""
+        return self.line(batch.time, batch.weight, batch.inputs, carry)
+
+    def line(
+        self, time: TimeIndex | None, weight: Float[Numeric, " rows"], inputs: Any, carry: States | None = None
+    ) -> Line:
         """Return how rows of these weights follow each other, and what their inputs do to the state."""
         weight = jnp.asarray(weight, self.transition.dtype)
         rows, absent = weight.shape[0], weight <= 0
-        inputs = self._inputs(time, absent)
+        inputs = self._check_inputs(inputs, absent)
         drive = jnp.zeros((rows, self.transition.shape[0]), weight.dtype)
         if self.input_transition is not None and inputs is not None:
             drive = inputs @ jnp.asarray(self.input_transition).T
@@ -108,15 +119,16 @@ class LinearSystem(ClosedFormModel):
         before = None if carry is None else States(*(jnp.asarray(part, weight.dtype) for part in carry))
         return Line(start, counted, ahead, drive, inputs, before, steady)
 
-    def _inputs(self, time: TimeIndex | None, absent: Bool[Array, " rows"]) -> Float[Array, "rows m"] | None:
+    def _check_inputs(self, inputs: Any, absent: Bool[Array, " rows"]) -> Float[Array, "rows m"] | None:
         matrix = self.input_observation if self.input_transition is None else self.input_transition
         if matrix is None:
             return None
-        if time is None or time.inputs is None:
-            raise ValueError("time has no inputs: the system has a matrix for them, so give one row for each step.")
-        if time.inputs.shape[-1] != matrix.shape[-1]:
-            raise ValueError(f"inputs have {time.inputs.shape[-1]} columns: the system takes {matrix.shape[-1]}.")
-        return jnp.where(absent[:, None], 0, jnp.asarray(time.inputs, matrix.dtype))
+        if inputs is None:
+            raise ValueError("inputs are missing: the system has a matrix for them, so give one row for each step.")
+        known, rows, m = jnp.asarray(inputs, matrix.dtype), absent.shape[0], matrix.shape[-1]
+        if known.shape != (rows, m):
+            raise ValueError(f"inputs have shape {known.shape}: the system takes {m} for each of {rows} steps.")
+        return jnp.where(absent[:, None], 0, known)
 
     def outputs(self, values: Float[Array, "rows n"], observed: Bool[Array, "rows n"] | None) -> Outputs:
         """Return outputs of unit noise for rows from which offset and inputs have been taken."""
