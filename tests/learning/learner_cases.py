@@ -10,14 +10,18 @@ from kullback.families import Batch, DiagonalGaussian, Gaussian, Poisson, TimeIn
 from kullback.learning import (
     EM,
     Averaged,
+    FisherScoring,
     Gradient,
+    NaturalGradient,
     NaturalGradientEM,
     OnlineEM,
     Optimizer,
+    PointRate,
     SampledInertia,
     decaying_rate,
+    negative_log_likelihood,
 )
-from kullback.models import Mixture
+from kullback.models import Conditional, LinearConditional, Mixture, Network, Ridge
 from learning import proof_models as proof
 from tiers import slow
 
@@ -41,8 +45,33 @@ def gaussian() -> Any:
     return DiagonalGaussian(np.array([1.0, -1.0]), np.array([2.0, 3.0]))
 
 
+def counts_given() -> Any:
+    return LinearConditional.start(Poisson(3.0), 2, member=Poisson(3.0))
+
+
+def with_inputs() -> list[Batch]:
+    rows = zip(COUNTS, WEIGHTS, POINTS, strict=True)
+    return [Batch(y, weight, inputs=x) for y, weight, x in rows]
+
+
+def all_at_once() -> list[Batch]:
+    """The same data at each step: others would look like steps that have to be taken back."""
+    batch = with_inputs()[0]
+    return [Batch(np.array(batch.values), np.array(batch.weight), inputs=np.array(batch.inputs)) for _ in range(STEPS)]
+
+
 def points(values: np.ndarray = POINTS, dtype: Any = np.float64) -> list[Batch]:
     return [Batch(v.astype(dtype), w) for v, w in zip(values, WEIGHTS, strict=True)]
+
+
+def given_inputs(dtype: Any = np.float64) -> list[Batch]:
+    parts = zip(POINTS.astype(dtype), WEIGHTS, strict=True)
+    return [Batch(part[:, :1], weight, inputs=part[:, 1:]) for part, weight in parts]
+
+
+def network(dtype: Any = np.float64) -> Any:
+    start = DiagonalGaussian(np.array([0.5]), np.array([2.0]))
+    return Conditional(Network.start(start, 1, (3,), activation="tanh", dtype=dtype), start.kind)
 
 
 def going_on() -> list[Batch]:
@@ -95,7 +124,20 @@ CASES = {
     "NaturalGradientEM": Case(NaturalGradientEM(number(0.1)), NaturalGradientEM(number(0.2)), mixture, points),
     "SampledInertia": Case(SampledInertia(number(0.1), 100), SampledInertia(number(0.2), 100), mixture, points),
     "Averaged": Case(Averaged(OnlineEM(decaying_rate())), Averaged(OnlineEM(decaying_rate(0.7, 2.0))), mixture, points),
+    "FisherScoring": Case(FisherScoring(Ridge(1.0)), FisherScoring(Ridge(2.0)), counts_given, all_at_once),
+    "FisherScoring online": Case(
+        FisherScoring(rate=PointRate()), FisherScoring(rate=PointRate(10.0)), counts_given, with_inputs
+    ),
     "Gradient": Case(plain_gradient(0.1), plain_gradient(0.2), gaussian, points),
+    "Gradient of a network": Case(
+        Gradient(negative_log_likelihood, Optimizer(learning_rate=0.1)),
+        Gradient(negative_log_likelihood, Optimizer(learning_rate=0.2)),
+        network,
+        given_inputs,
+    ),
+    "NaturalGradient": Case(  # the steps of parts average, and are not that of the whole
+        NaturalGradient(), NaturalGradient(0.1, 0.1, 0.5), network, given_inputs, divides=False
+    ),
     "Gradient with chains": Case(
         proof.rbm_learner(), proof.rbm_learner(0.1), proof.rbm_start, lambda: rows_of(proof.rbm_rows, np.float64)
     ),
@@ -122,7 +164,7 @@ CASES = {
     ),
 }
 #: What compiles soon, and together has every kind of state and memory; the others are trained in `test_one_loop`.
-QUICK = {"EM", "OnlineEM", "OnlineEM, a function", "OnlineEM of an HMM", "Gradient"}
+QUICK = {"EM", "OnlineEM", "OnlineEM, a function", "OnlineEM of an HMM", "FisherScoring", "Gradient"}
 
 
 def members(*more: str, quick: set[str] = QUICK, divide: bool = False) -> list[Any]:

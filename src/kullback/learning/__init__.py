@@ -6,7 +6,9 @@
 | `online_em` | `OnlineEM` | the current model (the inertia), and one per point of the batch | 1−γ, and γ/N each |
 | | `SampledInertia` | points drawn from the current model, and one per point of the batch | 1−γ, and γ/N each |
 | | `NaturalGradientEM` | as `OnlineEM`, to first order in γ: along the tangent | |
+| `fisher_scoring` | `FisherScoring` | one per data point, given its inputs, to second order | 1/N each |
 | | `Gradient` | one per data point, as far as the gradient of an objective leads in one step | 1/N each |
+| | `NaturalGradient` | as `Gradient`, by the Fisher metric of a network: no farther than a radius in nats | 1/N each |
 | `combine` | | the fitted models | α_m |
 
 A `Learner` gathers a message from data, then moves the model; messages merge, so the data may be a table, a stream or
@@ -31,10 +33,13 @@ from kullback.learning._data import (
 )
 from kullback.learning._em import EM, e_step, em, em_step, m_step
 from kullback.learning._energy_loss import energy_loss
+from kullback.learning._fisher_scoring import FisherScoring, PointRate, fisher_scoring
 from kullback.learning._fit import Best, Place, begin, fit
-from kullback.learning._gradient import Gradient, Loss, Optimizer, Slope
+from kullback.learning._gradient import Gradient, Loss, Optimizer, Slope, adam
 from kullback.learning._iterate import Watch
 from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, Mergeable, Start, StepInfo, merge_messages
+from kullback.learning._likelihood import negative_log_likelihood
+from kullback.learning._natural_gradient import NaturalGradient
 from kullback.learning._natural_gradient_em import NaturalGradientEM, natural_gradient_em_step
 from kullback.learning._online_em import DecayingRate, OnlineEM, decaying_rate, online_em, online_em_step
 from kullback.learning._place_file import load_place, save_place
@@ -52,6 +57,7 @@ from kullback.learning._rules import (
 )
 from kullback.learning._sampled_inertia import SampledInertia, sampled_inertia_step
 from kullback.learning._step import Stepped, gather, merge, move, step, step_once
+from kullback.learning.boosting import Boosted, boost
 
 __all__ = [
     "AT_ONCE",
@@ -66,6 +72,7 @@ __all__ = [
     "Averaged",
     "Batches",
     "Best",
+    "Boosted",
     "Bounds",
     "Chunk",
     "Clock",
@@ -73,6 +80,7 @@ __all__ = [
     "DecayingRate",
     "Entry",
     "Epochs",
+    "FisherScoring",
     "GainBelow",
     "Gathered",
     "Gradient",
@@ -80,11 +88,13 @@ __all__ = [
     "Loss",
     "Mergeable",
     "Minibatches",
+    "NaturalGradient",
     "NaturalGradientEM",
     "OnlineEM",
     "Only",
     "Optimizer",
     "Place",
+    "PointRate",
     "Resident",
     "Rule",
     "SampledInertia",
@@ -95,8 +105,10 @@ __all__ = [
     "Stream",
     "Verdict",
     "Watch",
+    "adam",
     "adaptive_jit",
     "begin",
+    "boost",
     "combine",
     "decaying_rate",
     "e_step",
@@ -104,6 +116,7 @@ __all__ = [
     "em_step",
     "energy_loss",
     "extend_curve",
+    "fisher_scoring",
     "fit",
     "gather",
     "gather_in_turn",
@@ -113,6 +126,7 @@ __all__ = [
     "merge_messages",
     "move",
     "natural_gradient_em_step",
+    "negative_log_likelihood",
     "online_em",
     "online_em_step",
     "sampled_inertia_step",

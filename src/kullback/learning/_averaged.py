@@ -24,7 +24,7 @@ from kullback.learning._wrapper import Wrapper
 
 
 class Seen(eqx.Module):
-    """How much data there was, without its values: of several sets, how the first of them follows in time."""
+    """How much data there was, without its values: of several sets, the time and the inputs of the first of them."""
 
     extent: Extent
 
@@ -34,8 +34,8 @@ class Seen(eqx.Module):
         return self.extent.mass
 
     def merge(self, other: Self) -> Self:
-        """Return as much data as both; where rows follow each other, as those of the first that has any."""
-        if self.extent.time is None:
+        """Return as much data as both; where rows have a time or inputs, the first that has any stands for both."""
+        if self.extent.weight is None:
             return type(self)(Extent(self.mass + other.mass))
         shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(one)] for one in (self, other)]
         return choose(self.mass > 0, self, other) if shapes[0] == shapes[1] else self

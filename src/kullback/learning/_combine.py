@@ -2,26 +2,34 @@
 
 import functools
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kullback.core import Extent
+from kullback.core import ClosedFormModel, Extent
 from kullback.learning._learner import ClosedFormT, Scalar
+from kullback.models import Conditional, LinearConditional, combine_linear, ensemble
 from kullback.runtime import jit
+
+CombinedT = TypeVar("CombinedT", bound=ClosedFormModel | LinearConditional | Conditional)
 
 
 def combine(
-    models: Sequence[ClosedFormT],
+    models: Sequence[CombinedT],
     weights: ArrayLike | None = None,
     align: bool = True,
     like: Extent | Sequence[Extent] | None = None,
-) -> ClosedFormT:
+) -> CombinedT:
     """Return argmin Σ α_m D(Θ_m, Θ): the model with the average of the models' own statistics.
 
     Hidden labels have no names: with `align` all models are lined up with the first before they are averaged. `like` is
     what the models speak of, one point by default, or one extent for each model; models with time need the length of a
     sequence, `Extent.of_lengths(100)`, for their hidden states are used more or less often as time goes by.
+
+    Of linear conditionals it is the nearest model to second order: coefficients are weighted by `weights`, the points
+    each was learned from, and by their information per point. Of other conditionals, such as networks, it is the
+    ensemble: the mixture of what they foretell, as large as all of them.
 
     >>> from kullback.families import Poisson
     >>> from kullback.models import Mixture
@@ -39,9 +47,17 @@ def combine(
             raise ValueError(
                 f"models[{place}] is a {type(model).__name__}, models[0] a {type(first).__name__}: all must be alike."
             )
-    lined_up = [model.aligned_to(first) for model in models] if align else list(models)
+    several: Any = tuple(models)
+    if isinstance(first, LinearConditional):
+        nearest: Any = combine_linear(several, alpha)
+        return nearest
+    if isinstance(first, Conditional):
+        mixture: Any = ensemble(several, alpha)
+        return mixture
+    lined_up = tuple(model.aligned_to(first) for model in several) if align else several
     extents = [like or Extent()] * len(models) if like is None or isinstance(like, Extent) else list(like)
-    return _from_statistics(tuple(lined_up), tuple(extents), alpha)
+    combined: CombinedT = _from_statistics(lined_up, tuple(extents), alpha)
+    return combined
 
 
 @jit

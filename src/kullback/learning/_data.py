@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 import jax
 import numpy as np
 
-from kullback.core import Batch, TimeIndex, replace
-from kullback.learning._learner import Clock, Learner, MemoryT, MessageT, ModelT, StateT
+from kullback.core import Batch, TimeIndex, copy_with, replace
+from kullback.learning._learner import Clock, Learner, MemoryT, MessageT, ModelT, StateT, TreeT
 from kullback.learning._rules import check_at_least_one
 from kullback.learning._step import gather, merge
 
@@ -205,10 +205,9 @@ class Minibatches:
         """Return the next batches of an epoch."""
         epoch, first = (0, 0) if position is None else self._read(position)
         order, last = self._of_epoch(epoch), min(first + most * self._size, self._rows)
-        batches = [[self._pad(order[at : at + self._size])] for at in range(first, last, self._size)]
-        ends = last == self._rows
+        ends, steps = last == self._rows, -(-(last - first) // self._size)
         after = [epoch + 1, 0] if ends else [epoch, last]
-        return Chunk(stack(batches), np.ones(len(batches), bool), after, ends)
+        return Chunk(self._stacked(order[first:last], steps), np.ones(steps, bool), after, ends)
 
     def _read(self, position: object) -> tuple[int, int]:
         """Return the epoch and the row of a position, which may come from a file; raise unless it is one of these."""
@@ -225,13 +224,22 @@ class Minibatches:
             self._order = epoch, order
         return self._order[1]
 
-    def _pad(self, rows: np.ndarray) -> Batch:
-        short = self._size - len(rows)
-        if not short:
-            return self._prepare(rows)
-        batch = self._prepare(np.concatenate([rows, np.repeat(rows[:1], short)]))
-        weight = np.where(np.arange(self._size) < len(rows), batch.weight, 0)
-        return replace(batch, weight=weight)
+    def _stacked(self, rows: np.ndarray, steps: int) -> Batch:
+        """Return the batches of so many steps as one; the last of them is filled up with rows of weight 0."""
+        count, total = len(rows), steps * self._size
+        first = rows[(steps - 1) * self._size :][:1]
+        batch = self._prepare(np.concatenate([rows, np.repeat(first, total - count)]))
+        weight = np.where(np.arange(total) < count, batch.weight, 0)
+
+        def cut(leaf: Any) -> Any:
+            return leaf.reshape(steps, 1, self._size, *leaf.shape[1:])
+
+        def repeat(tree: TreeT) -> TreeT:
+            return jax.tree.map(lambda leaf: np.broadcast_to(leaf, (steps, 1, *np.shape(leaf))), tree)
+
+        by_rows = {"values": batch.values, "observed": batch.observed, "inputs": batch.inputs, "weight": weight}
+        one = {"point_variance": batch.point_variance, "standardization": batch.standardization}
+        return copy_with(batch, **jax.tree.map(cut, by_rows), **repeat(one))
 
 
 def _is_count(value: object) -> TypeGuard[int]:
@@ -262,5 +270,4 @@ def _mark_start(batch: Batch) -> Batch:
         return batch
     first = np.array(batch.time.starts)
     first[0] = True
-    steps = TimeIndex(first, batch.time.lookahead, batch.time.inputs)
-    return replace(batch, time=steps)
+    return replace(batch, time=TimeIndex(first, batch.time.lookahead))

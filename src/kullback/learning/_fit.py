@@ -1,5 +1,6 @@
 """The loop of all learning: data in, a message, a move; rules, checks and callbacks between the steps."""
 
+import functools
 import time
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple
@@ -13,9 +14,8 @@ from kullback.learning._iterate import MOST, Pace, Watch, iterate
 from kullback.learning._learner import Clock, Key, Learner, MemoryT, MessageT, ModelT, StateT, StepInfo
 from kullback.learning._rules import DATA_ENDED, Bounds, Entry, Rule, check_at_least_one
 from kullback.learning._step import FAILURES, move, run
-from kullback.runtime import as_numpy
+from kullback.runtime import as_numpy, quick_jit
 
-_finished: Any = jax.block_until_ready  # it has no types
 #: What memories begin with is drawn at a step that no fit comes to.
 _BEFORE = 2**31 - 1
 
@@ -80,19 +80,23 @@ def begin(
     learner: Learner[ModelT, StateT, MemoryT, MessageT], model: ModelT, data: Data | Batches, rule: Rule, seed: int = 0
 ) -> Place[ModelT, StateT, MemoryT]:
     """Return the place at which a fit begins: nothing was learned yet."""
-    keys = [_key(learner, seed, _BEFORE, site) for site in range(data.sites)]
+    key = _key(learner, seed)
+    keys = [_fold(key, _BEFORE, site) for site in range(data.sites)]
     memories = tuple(learner.memory(model, data.start, key) for key in keys)
     return Place(model, learner.init(model, data.start), memories, rule=rule.init())
 
 
-def _key(learner: Learner[Any, Any, Any, Any], seed: int, *numbers: int) -> Key:
-    """Return a key that depends on the seed and on some numbers; None for a learner that draws nothing."""
-    if not learner.draws_at_random:
-        return None
-    key = jax.random.key(seed)
-    for number in numbers:
-        key = jax.random.fold_in(key, number)
-    return key
+def _key(learner: Learner[Any, Any, Any, Any], seed: int) -> Key:
+    """Return the key of a fit; None for a learner that draws nothing."""
+    return jax.random.key(seed) if learner.draws_at_random else None
+
+
+def _fold(key: Key, *numbers: int) -> Key:
+    """Return a key that depends on some numbers too."""
+    return None if key is None else _folded(key, np.array(numbers, np.int32))
+
+
+_folded: Callable[[Any, Any], Any] = quick_jit(lambda key, numbers: functools.reduce(jax.random.fold_in, numbers, key))
 
 
 def fit(
@@ -124,9 +128,9 @@ def fit(
     check_at_least_one("chunk", chunk)
     looked_at = validate is not None or (guard is not None and watch is None)
     take: Callable[..., _Taken | None] = _TakeAll(rule, 1 if looked_at else chunk, watch) if data.whole else _take_chunk
-    most = 1 if rule.every_step else chunk
+    most, key = 1 if rule.every_step else chunk, _key(learner, seed)
     while True:
-        taken = take(learner, place, data, seed, most)
+        taken = take(learner, place, data, key, most)
         if taken is None:
             return place, DATA_ENDED
         if record is not None:
@@ -147,17 +151,18 @@ def fit(
 
 
 def _take_chunk(
-    learner: Learner[Any, Any, Any, Any], place: Place[Any, Any, Any], data: Batches, seed: int, most: int
+    learner: Learner[Any, Any, Any, Any], place: Place[Any, Any, Any], data: Batches, key: Key, most: int
 ) -> _Taken | None:
     """Take the next steps of a stream."""
     current, limit = learner.at(place.step, place.points)
     chunk = data.steps(place.position, most if limit is None else min(most, limit))
     if chunk is None:
         return None
-    clock = Clock(np.int32(place.step), np.asarray(place.points), _key(learner, seed))
+    clock = Clock(np.int32(place.step), np.asarray(place.points), key)
     where = place.model, place.state, place.memories[0]
     found = run(current, *where, chunk.batches, chunk.active, clock, np.int32(place.failures))
-    model, state, memory, points, infos = _finished(found)
+    model, state, memory, points, infos = found
+    # who reads a number waits for all of them, and the buffers of the batches may be used again
     seen = [StepInfo(*row) for row in zip(*(np.asarray(leaf).tolist() for leaf in infos), strict=True)]
     step = place.step + int(chunk.active.sum())
     after = place._replace(model=model, state=state, memories=(memory,), position=chunk.position)
@@ -171,17 +176,17 @@ class _TakeAll:
         self._rule, self._pace, self._watch = rule, Pace(most), watch
 
     def __call__(
-        self, learner: Learner[Any, Any, Any, Any], place: Place[Any, Any, Any], data: Data, seed: int, most: int
+        self, learner: Learner[Any, Any, Any, Any], place: Place[Any, Any, Any], data: Data, key: Key, most: int
     ) -> _Taken:
         """Take the next steps."""
         resident = data.resident(place.model)
         if resident is None:
-            return _take_one(learner, place, data, seed)
+            return _take_one(learner, place, data, key)
         current, limit = learner.at(place.step, place.points)
         bounds = self._rule.bounds(place.rule)
         steps = 1 if bounds is None else min(self._pace.steps(resident), int(bounds.most), limit or MOST)
         bounds = (bounds or _NO_BOUNDS)._replace(most=np.int32(steps))
-        clock = Clock(np.int32(place.step), np.asarray(place.points), _key(learner, seed))
+        clock = Clock(np.int32(place.step), np.asarray(place.points), key)
         began = time.perf_counter()
         where = current, place.state, place.memories[0], clock
         found = iterate(place.model, resident.batch, *where, np.float64(resident.radius), bounds, self._watch)
@@ -199,10 +204,10 @@ class _TakeAll:
         return moved._replace(step=place.step + len(masses), points=sum(masses, start=place.points))
 
 
-def _take_one(learner: Learner[Any, Any, Any, Any], place: Place[Any, Any, Any], data: Data, seed: int) -> _Taken:
+def _take_one(learner: Learner[Any, Any, Any, Any], place: Place[Any, Any, Any], data: Data, key: Key) -> _Taken:
     """Take one step towards all of the data, wherever it lies."""
     current, _ = learner.at(place.step, place.points)
-    clock = Clock(np.int32(place.step), np.asarray(place.points), _key(learner, seed, place.step))
+    clock = Clock(np.int32(place.step), np.asarray(place.points), _fold(key, place.step))
     message, memories = data.gather(current, place.model, place.state, place.memories, clock)
     model, state, info = as_numpy(move(place.model, message, current, place.state, clock))
     seen = StepInfo(float(info.value), float(info.mass), bool(info.finite))

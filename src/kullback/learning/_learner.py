@@ -146,7 +146,8 @@ def merge_messages(one: MessageT, other: MessageT) -> MessageT:
 def all_finite(*trees: object) -> Bool[Array, ""]:
     """Whether all numbers of some trees are finite."""
     leaves = [leaf for leaf in jax.tree.leaves(trees) if is_array(leaf) and jnp.issubdtype(leaf.dtype, jnp.inexact)]
-    return jnp.all(jnp.array([jnp.all(jnp.isfinite(leaf)) for leaf in leaves])) if leaves else jnp.asarray(True)
+    # all in one row: to compile a function for each leaf takes longer than all the steps of a small network
+    return jnp.all(jnp.isfinite(jnp.concatenate([jnp.ravel(leaf) for leaf in leaves]))) if leaves else jnp.asarray(True)
 
 
 def choose(condition: Scalar, one: TreeT, other: TreeT) -> TreeT:

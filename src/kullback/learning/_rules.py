@@ -19,6 +19,10 @@ def check_at_least_one(name: str, value: int | None) -> None:
         raise ValueError(f"{name} is {value!r}: it must be 1 or more, or None.")
 
 
+#: After so many steps without a value there is nothing to learn; numbers that are not finite end a fit sooner.
+_WITHOUT_VALUE = 8
+
+
 class Entry(NamedTuple):
     """What a rule sees of a step. `validation` is there where an epoch ends and a part was kept for it."""
 
@@ -87,7 +91,8 @@ class Rule(Protocol):
 class GainBelow:
     """Ends when the value changes by less than `tolerance` from step to step, or after `most` steps.
 
-    With `falling` a value that falls has converged too. `before` is what an earlier fit has reached in `done` steps.
+    With `falling` a value that falls has converged too. A step without points is counted, and says nothing of the
+    value. `before` is what an earlier fit has reached in `done` steps.
     """
 
     every_step = True
@@ -111,6 +116,9 @@ class GainBelow:
     def update(self, state: RuleState, entry: Entry) -> Verdict:
         """Compare the value with the one before."""
         before, steps = state["value"], (state["steps"] or 0) + 1
+        if entry.mass == 0:  # no points, no value: a turn without data, or one that goes back
+            nothing = before is None and steps > _WITHOUT_VALUE
+            return Verdict({**state, "steps": steps}, CONVERGED if nothing else LIMIT if steps == self._most else None)
         after: RuleState = {"value": entry.value if np.isfinite(entry.value) else None, "steps": steps}
         if before is not None:
             gain = entry.value - before

@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool
 
 from kullback.core import Batch
@@ -29,7 +30,7 @@ from kullback.learning._learner import (
     merge_messages,
 )
 from kullback.numerics import Numeric
-from kullback.runtime import filter_jit, is_array, jit
+from kullback.runtime import filter_jit, is_array, jit, light_jit
 
 #: After so many moves in a row to what is not finite a fit ends.
 FAILURES = 5
@@ -153,7 +154,24 @@ def _scan(
     return found
 
 
-run = filter_jit(run_steps)
+_run_many, _run_few = filter_jit(run_steps), filter_jit(run_steps, light_jit)
+#: For steps on up to so many numbers, to compile takes as long as hundreds of them.
+_FEW = 2**15
+
+
+def run(
+    learner: Learner[ModelT, StateT, MemoryT, MessageT],
+    model: ModelT,
+    state: StateT,
+    memory: MemoryT,
+    batches: Batch,
+    *others: Any,
+) -> Run[ModelT, StateT, MemoryT]:
+    """Take steps as `run_steps` does, compiled with the care that is due to the numbers of one step."""
+    numbers = sum(np.size(part) for part in (batches.values, batches.inputs) if part is not None)
+    compiled = _run_few if numbers <= _FEW * len(batches.values) else _run_many
+    found: Run[ModelT, StateT, MemoryT] = compiled(learner, model, state, memory, batches, *others)
+    return found
 
 
 @adaptive_jit
