@@ -25,7 +25,7 @@ _ROOMS = (
     "plots",
     "report",
 )
-_NAMES = (*REGISTRY, "Imputer", "combine", "load", "relative_entropy")
+_NAMES = (*REGISTRY, "Imputer", "combine", "complete", "load", "relative_entropy")
 _SEARCHES = ("minimize", "minimize_binary")
 _PICTURES = ("plot",)
 

@@ -57,7 +57,7 @@ def write(path, header, arrays):
         for name, value in told.items()
         if isinstance(value, dict) and "tensor" in value
     }
-    kept = {name: array for name, array in arrays.items() if name in named}
+    kept = {name: array for name, array in arrays.items() if name in named or name.startswith("trees.")}
     save_file(kept, path, {"header": json.dumps(header)})
 
 
@@ -70,7 +70,8 @@ def variants(header, arrays):
                 yield f"{key} {place}", changed(header, group, key, value), arrays
             if isinstance(told, dict) and "tensor" in told:
                 like = arrays[f"{group}.{key}"]
-                for place, wrong in enumerate([*WRONG_ARRAYS, -like, like[..., None], like.astype(np.int8)]):
+                turned = ~like if like.dtype == bool else -like
+                for place, wrong in enumerate([*WRONG_ARRAYS, turned, like[..., None], like.astype(np.int8)]):
                     wrong = np.ascontiguousarray(wrong).reshape(np.shape(wrong))
                     yield f"{key} array {place}", header, {**arrays, f"{group}.{key}": wrong}
     for key in ("feature_names_in_", "waiting_inputs_", "family_"):

@@ -7,11 +7,11 @@ import kullback
 from contracts.estimators import each_estimator
 from kullback.estimators import REGISTRY, estimator_class
 
-#: Those of independent rows; that of scikit-learn's own has its checks beside it.
+#: Those of independent rows, with targets or without; that of scikit-learn's own has its checks beside it.
 ESTIMATORS = [
     estimator_class(name)()
     for name, entry in REGISTRY.items()
-    if entry.capabilities.data == "rows" and name != "GaussianMixture"
+    if entry.capabilities.data in ("rows", "pairs") and name != "GaussianMixture"
 ]
 
 COUNTS = (kullback.PoissonMixture, kullback.CategoricalMixture, kullback.CompoundDirichlet)
@@ -26,7 +26,8 @@ def expected_failures(estimator):
 
 def checks():
     """Return scikit-learn's checks of all estimators as cases, with the marks of both."""
-    for member in each_estimator({type(estimator).__name__: estimator for estimator in ESTIMATORS}):
+    targeted = ("Regressor", "Classifier")
+    for member in each_estimator({type(one).__name__: one for one in ESTIMATORS}, slow=targeted):
         _, cases = parametrize_with_checks(member.values, expected_failed_checks=expected_failures).args
         for case in cases:
             values, marks = (case.values, case.marks) if hasattr(case, "marks") else (case, ())

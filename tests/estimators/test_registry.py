@@ -41,6 +41,9 @@ def test_what_the_registry_says_is_what_the_class_can_do(name):
     assert kind is getattr(kullback, name)
     assert kind.__module__ == f"kullback.estimators.{REGISTRY[name].module}"
     parameters = inspect.signature(kind.partial_fit).parameters
+    targets = inspect.signature(kind.fit).parameters.get("y")
+    pairs = targets is not None and targets.default is inspect.Parameter.empty
+    assert pairs == hasattr(kind, "predict_distribution")
     verbs = {
         "predicts": "predict",
         "decodes": "decode",
@@ -49,9 +52,12 @@ def test_what_the_registry_says_is_what_the_class_can_do(name):
         "imputes": "impute",
     }
     assert REGISTRY[name].capabilities == Capabilities(
-        data="sequences" if "continues" in parameters else "rows",
+        data="pairs" if pairs else "sequences" if "continues" in parameters else "rows",
         takes_inputs="inputs" in parameters,
-        **{capability: hasattr(kind, verb) for capability, verb in verbs.items()},
+        **{
+            capability: hasattr(kind, verb) and not (pairs and verb == "predict")  # of targets, and no component
+            for capability, verb in verbs.items()
+        },
     )
     series = REGISTRY[name].capabilities.data == "sequences"
     assert series == all(hasattr(kind, verb) for verb in ("end_series", "continue_stream", "score_next"))

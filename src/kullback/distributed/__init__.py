@@ -15,11 +15,12 @@ except ImportError as error:
 
 from kullback.distributed._cluster import connect, local_cluster
 from kullback.distributed._fit_and_combine import fit_and_combine
+from kullback.distributed._pairs import DaskPairs
 from kullback.distributed._rows import DaskRows
 from kullback.distributed._sequences import DaskSequences
 from kullback.estimators import Provider
 
 #: What `fit` of an estimator finds for Dask collections: an entry point of the group `kullback.data`.
-PROVIDER = Provider(DaskRows, DaskSequences)
+PROVIDER = Provider(DaskRows, DaskSequences, DaskPairs)
 
-__all__ = ["PROVIDER", "DaskRows", "DaskSequences", "connect", "fit_and_combine", "local_cluster"]
+__all__ = ["PROVIDER", "DaskPairs", "DaskRows", "DaskSequences", "connect", "fit_and_combine", "local_cluster"]

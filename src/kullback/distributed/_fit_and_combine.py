@@ -62,6 +62,11 @@ def fit_and_combine(
     for name, value in (("synchronize_every", synchronize_every), ("passes", passes)):
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} is {value!r}: it must be an integer, 1 or more.")
+    if isinstance(estimator, (estimators.Regressor, estimators.Classifier)):
+        raise ValueError(
+            f"estimator is a {type(estimator).__name__}, which learns targets: use its fit(X, y) with method='linear', "
+            "which takes Dask collections, or fit sites apart and combine them."
+        )
     sites = _sites(parts_of(data, sample_weight), client)
     common = _CommonModel(estimator)
     for _ in range(passes):

@@ -54,16 +54,23 @@ def _weights(data: Any, sample_weight: Any, count: int) -> list[Any]:
         if len(weights) != count:
             raise ValueError(f"sample_weight has {len(weights)} blocks: X has {count}, and each needs its weights.")
         return weights
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight has shape {weight.shape}: each row of X has one.")
+    return split_like(data, weight, "sample_weight")
+
+
+def split_like(data: Any, values: np.ndarray, name: str) -> list[Any]:
+    """Return an array with an entry for each row of a collection in parts, one for each block."""
     sizes = np.array(data.chunks[0], dtype=float) if hasattr(data, "chunks") else np.full(1, np.nan)
     if np.isnan(sizes).any():
         raise ValueError(
-            "sample_weight is no Dask collection, and the sizes of the blocks of X are not known: pass one with the "
-            "same blocks."
+            f"{name} is no Dask collection, and the sizes of the blocks of X are not known: pass one with the same "
+            "blocks."
         )
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (int(sizes.sum()),):
-        raise ValueError(f"sample_weight has shape {weight.shape}: X has {int(sizes.sum())} rows, each with one.")
-    return np.split(weight, np.cumsum(sizes[:-1]).astype(int))
+    if len(values) != int(sizes.sum()):
+        raise ValueError(f"{name} has shape {values.shape}: X has {int(sizes.sum())} rows, each with one.")
+    return np.split(values, np.cumsum(sizes[:-1]).astype(int))
 
 
 def rows_that_count(table: Any, weight: Any) -> tuple[Any, np.ndarray | None]:

@@ -12,6 +12,8 @@ from kullback import learning
 from kullback.core import Batch
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import ModelEstimator
+from kullback.estimators.conditional._combination import combine_conditionals
+from kullback.estimators.conditional._estimator import ConditionalEstimator
 from kullback.geometry import relative_entropy
 from kullback.models import Mixture, agreeing, reduce, spread_out, unite
 from kullback.numerics import with_article
@@ -49,7 +51,9 @@ def combine(
     others could have learned what they are (they hardly move when they learn from its points), the one of least
     entropy is taken, and what agrees with it is averaged. If not, the inputs tell of different data: all components are
     united and reduced to as many as asked for by least relative entropy, from several starts, and the reduction nearest
-    to the united mixture is returned. With `n_components` mixtures may differ in their number of components.
+    to the united mixture is returned. Linear regressors and classifiers are combined by the information of their
+    coefficients: the nearest model to second order. With `n_components` mixtures may differ in their number of
+    components.
 
     >>> import numpy as np
     >>> from kullback import GaussianMixture
@@ -61,6 +65,10 @@ def combine(
     """
     fitted = list(fitted)
     _check_alike(fitted, n_components)
+    if isinstance(fitted[0], ConditionalEstimator):
+        if n_components is not None:
+            raise ValueError(f"n_components is for mixtures: a {type(fitted[0]).__name__} keeps its own number.")
+        return combine_conditionals(fitted, weights)
     estimators = isinstance(fitted[0], ModelEstimator)
     records = [FitRecord.of(one) for one in fitted] if estimators else []
     if weights is None and sum(record.counts[1] for record in records) > 0:
@@ -196,6 +204,12 @@ def _check_alike(fitted: list[Any], n_components: int | None) -> None:
             raise ValueError(
                 f"fitted[{place}] has {other.n_features_in_} features, fitted[0] has {columns}: only models of the "
                 "same columns can be combined."
+            )
+        names, others = (list(getattr(one, "feature_names_in_", ())) for one in (first, other))
+        if names and others and names != others:
+            raise ValueError(
+                f"fitted[{place}] has the columns {str(others)[:80]}, fitted[0] {str(names)[:80]}: only models of the "
+                "same columns in the same order can be combined."
             )
         mine, theirs = (getattr(one, "categories_", {}) for one in (first, other))
         for label in {**mine, **theirs}:

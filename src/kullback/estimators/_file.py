@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from kullback.estimators._file_check import check_attribute, check_attributes, check_parameters, check_size
+from kullback.estimators._file_check import check_attribute, check_parameters
 from kullback.estimators._registry import REGISTRY, estimator_class
 from kullback.estimators.data._family_file import UnknownFamilyError, family_from_json, family_to_json
 from kullback.runtime import read_tree, tensor_names, tensors_of
@@ -115,10 +115,9 @@ def load_with_command(path: str | Path, kind: type | None = None) -> tuple[Any, 
             estimator.__dict__.pop("categories_", None)
         if estimator._trees:
             _read_trees(estimator, path)
-        else:
-            check_size(estimator, sum(array.size for name, array in arrays.items() if name not in _OF_DATA))
+        numbers = sum(array.size for name, array in arrays.items() if name not in _OF_DATA)
         with np.errstate(all="ignore"):  # what is too large is refused, and needs no warning besides
-            check_attributes(estimator)
+            estimator.check_attributes(numbers)
     except UnknownFamilyError as error:
         raise ValueError(f"{path} {error}") from None
     except NotFittedError:

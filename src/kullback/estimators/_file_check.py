@@ -66,6 +66,14 @@ _RULES: dict[str, Rule] = {
         lambda value: isinstance(value, np.ndarray) and value.dtype == object and _is_words(value.tolist()),
         "a list of words",
     ),
+    "target_is_single_": Rule(lambda value: isinstance(value, bool), "true or false"),
+    "n_targets_": _WHOLE,
+    "n_members_": _WHOLE,
+    "target_total_": _WHOLE,
+    **{
+        name: Rule(lambda value: _is_numbers(value) and value.dtype.kind == "i", "an array of whole numbers")
+        for name in ("target_categories_", "input_categories_")
+    },
     "family_": Rule(
         lambda value: isinstance(value, str) or _is_words(value), "the name of a family, or a list of them"
     ),
@@ -92,7 +100,8 @@ def check_parameters(estimator: Any) -> None:
             raise ValueError(f"{name} is a whole number of more than 64 bits.")
         if isinstance(value, list) and not _is_words(value) and not _is_numbers(_array(value)):
             raise ValueError(f"{name} is a list of other things than numbers or words.")
-        if isinstance(value, list) and _is_words(value) and "array-like" in estimator._parameter_constraints[name]:
+        words = isinstance(value, list) and bool(value) and _is_words(value)
+        if words and "array-like" in estimator._parameter_constraints[name]:
             raise ValueError(f"{name} is a list of words: it must be numbers.")
 
 

@@ -136,7 +136,7 @@ class GradientEstimator(TableEstimator):
 
         with Progress(self.verbose, self.max_iter) as progress:
             progress.begin(0)
-            epoch = _EpochMeans(bounds, progress)
+            epoch = EpochMeans(bounds, progress)
             rule = Epochs(self.max_iter, self.n_iter_no_change, self.tol)
             place, reason = fit(
                 self._learner,
@@ -329,7 +329,7 @@ class GradientEstimator(TableEstimator):
         return float(np.average(self._scores(model, rows), weights=rows.weight))
 
 
-class _EpochMeans:
+class EpochMeans:
     """Takes in steps, and keeps their mean when an epoch ends."""
 
     def __init__(self, means: list[float], progress: Progress):
@@ -343,8 +343,8 @@ class _EpochMeans:
                 self._total, self._mass = self._total + info.value * info.mass, self._mass + info.mass
 
     def close(self, place: Place) -> None:
-        """Keep the mean if an epoch has ended here."""
-        if place.position[1] == 0 and self._mass:
+        """Keep the mean if an epoch has ended here: of data that is one batch, each step is one."""
+        if (place.position is None or place.position[1] == 0) and self._mass:
             self._means.append(self._total / self._mass)
             self._progress.step(self._means[-1])
             self._total, self._mass = 0.0, 0.0

@@ -9,6 +9,7 @@ import numpy as np
 from kullback.core import Batch
 from kullback.estimators._count import check_count
 from kullback.learning import adaptive_jit
+from kullback.models import complete
 from kullback.runtime import computing
 
 ImputeMethod = Literal["draw", "mean", "mode"]
@@ -60,7 +61,7 @@ def fill_table(
 
 @adaptive_jit
 def _draw(model: Any, batch: Batch, key: Any) -> Any:
-    return model.impute(batch, key)
+    return complete(model, batch, want="v", temperature=1.0, key=key).v
 
 
 @adaptive_jit

@@ -15,6 +15,7 @@ from kullback.core import Extent
 from kullback.estimators._check_fit import Collapse, check_finite_fit, is_clearly_sound
 from kullback.estimators._column_estimator import ColumnEstimator
 from kullback.estimators._file import load_with_command, save
+from kullback.estimators._file_check import check_attributes, check_size
 from kullback.estimators._fit_callback import FitCallback, NoCallback
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._progress import Progress
@@ -277,6 +278,12 @@ class ModelEstimator(ColumnEstimator):
         """Write the fitted estimator to a file that runs no code when it is read. A crash leaves no half file."""
         check_is_fitted(self)
         save(self, path)
+
+    def check_attributes(self, numbers: int) -> None:
+        """Raise unless attributes_ that came from a file, with so many numbers of the model, are those of one model."""
+        if not self._trees:
+            check_size(self, numbers)
+        check_attributes(self)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

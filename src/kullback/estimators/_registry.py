@@ -8,8 +8,9 @@ from kullback._loading import load_name
 class Capabilities(NamedTuple):
     """What an estimator learns from, and which questions it answers besides `score` and `sample`."""
 
-    #: "rows" are independent; of "sequences" they follow each other in time, so `partial_fit` takes `continues`.
-    data: Literal["rows", "sequences"] = "rows"
+    #: "rows" are independent; of "sequences" they follow each other in time, so `partial_fit` takes `continues`;
+    #: "pairs" are rows of inputs with their targets y.
+    data: Literal["rows", "sequences", "pairs"] = "rows"
     predicts: bool = False  # `predict`: the component or state of each row
     decodes: bool = False  # `decode`: the path of hidden states
     smooths: bool = False  # `smooth`: moments of the hidden state, given the whole sequence
@@ -27,6 +28,7 @@ class Entry(NamedTuple):
 
 _MIXTURE = Capabilities(predicts=True)
 _HIDDEN_MARKOV = Capabilities("sequences", predicts=True, decodes=True, forecasts=True)
+_CONDITIONAL = Capabilities("pairs", imputes=False)
 _LINEAR_SYSTEM = Capabilities("sequences", smooths=True, forecasts=True, takes_inputs=True)
 
 #: Every estimator that a file can hold and the command can fit, by the name of its class.
@@ -35,6 +37,7 @@ REGISTRY: dict[str, Entry] = {
     "BernoulliMixture": Entry("mixtures._discrete_mixtures", _MIXTURE),
     "CategoricalHMM": Entry("hidden_markov._categorical", _HIDDEN_MARKOV),
     "CategoricalMixture": Entry("mixtures._discrete_mixtures", _MIXTURE),
+    "Classifier": Entry("conditional._classifier", _CONDITIONAL),
     "CompoundDirichlet": Entry("_compound_dirichlet"),
     "FactorAnalysis": Entry("_factor_estimators"),
     "GaussianHMM": Entry("hidden_markov._gaussian", _HIDDEN_MARKOV),
@@ -45,6 +48,7 @@ REGISTRY: dict[str, Entry] = {
     "PoissonHMM": Entry("hidden_markov._poisson", _HIDDEN_MARKOV),
     "PoissonMixture": Entry("mixtures._discrete_mixtures", _MIXTURE),
     "ProbabilisticPCA": Entry("_factor_estimators"),
+    "Regressor": Entry("conditional._regressor", _CONDITIONAL),
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from kullback.estimators.data._pairs import Pairs
 from kullback.estimators.data._preparation import Preparation
 from kullback.estimators.data._rows import Rows
 from kullback.estimators.data._sequences import Sequences
@@ -53,6 +54,18 @@ class SequenceData(FitData, Protocol):
         """Hand what is here over to the device, once for all steps of a fit."""
 
 
+class PairData(FitData, Protocol):
+    """Inputs with their targets: `Pairs`, or pairs that lie elsewhere."""
+
+    @property
+    def targets(self) -> np.ndarray:
+        """The targets that a start looks at: all, or some of them."""
+
+    @property
+    def weight(self) -> np.ndarray | None:
+        """Their weights; None is 1 for each."""
+
+
 class ProviderContext(NamedTuple):
     """What data that lies elsewhere asks of the front door of a fit.
 
@@ -64,11 +77,24 @@ class ProviderContext(NamedTuple):
     prepare: Callable[[], Preparation]
 
 
+class PairContext(NamedTuple):
+    """What inputs and targets that lie elsewhere ask of the front door of a fit.
+
+    `learn(X, y, sample_weight, found)` learns columns and targets from rows that a start looks at, and returns them;
+    `found` are the different targets of all rows, or, of numbers, the highest of each column on one row. `prepare()`
+    returns what turns a block (X, y, sample_weight) into pairs, as things stand.
+    """
+
+    learn: Callable[[Any, np.ndarray, Any, np.ndarray], Pairs]
+    prepare: Callable[[], Callable[[Any, Any, Any], Pairs]]
+
+
 class Provider(NamedTuple):
-    """Who makes data of the collections of one library: of their rows, and of their sequences."""
+    """Who makes data of the collections of one library: of their rows, of their sequences, of rows with targets."""
 
     rows: Callable[[Any, Any, ProviderContext, bool], RowData]
     sequences: Callable[[Any, Any, Any, Any, ProviderContext], SequenceData]
+    pairs: Callable[[Any, Any, Any, PairContext], PairData]
 
 
 def provider_of(X: Any) -> Provider | None:

@@ -125,10 +125,12 @@ class Sequences:
         values[len(self.X) :] = values[:1]
         observed = ~np.isnan(values) if self.rows.missing else None
         inputs = None if self.inputs is None else self.padded(self.inputs, 0.0)
-        time = TimeIndex(self.padded(self.starts, True), self.padded(self.lookahead, False), inputs, self._steady)
+        time = TimeIndex(self.padded(self.starts, True), self.padded(self.lookahead, False), self._steady)
         weight = self.padded(self.weight, 0.0)
         most = self.rows.most_missing if self.rows.missing else None
-        plain = Batch(values, weight, self.rows.point_variance, observed, None, time, most_missing=most)
+        plain = Batch(values, weight, self.rows.point_variance, observed, None, time, None, most, inputs)
+        if inputs is not None:
+            return plain
         return replace(plain, distinct=find_distinct_rows(np.asarray(plain.values), observed))
 
     def hand_over(self) -> None:

@@ -1,0 +1,1 @@
+"""Estimators of a distribution of targets given inputs."""

@@ -1,0 +1,148 @@
+"""What a person may get wrong with a regressor or classifier: each is one sentence, and nothing is mixed up."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import kullback
+from estimators import forged
+from kullback import Classifier, Regressor
+from kullback.estimators.conditional._target_law import MemberLaw
+from kullback.families import Beta
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 2))
+Y = X @ [1.0, -2.0] + RNG.normal(size=60)
+NAMES = np.where(Y > 0, "yes", "no")
+
+
+@pytest.fixture
+def linear():
+    return Regressor().fit(X, Y)
+
+
+@pytest.mark.parametrize(("name", "value"), [("family", "gamma"), ("method", "network"), ("dispersion", "linear")])
+def test_a_parameter_that_makes_the_model_is_not_changed_after_the_fit(linear, name, value, tmp_path):
+    """Coefficients of a Gaussian would be taken for those of a gamma, which has as many."""
+    linear.save(tmp_path / "m")
+    for one in (linear, kullback.load(tmp_path / "m"), pickle.loads(pickle.dumps(linear)), copy.copy(linear)):
+        before = one.coefficients_.copy()
+        one.set_params(**{name: value})
+        for ask in (one.predict, lambda X, one=one: one.partial_fit(X, np.abs(Y))):
+            with pytest.raises(ValueError, match=f"^{name} is '{value}', and the model was fitted with"):
+                ask(X)
+        with pytest.raises(ValueError, match=f"{name} is '{value}'"):
+            one.set_params(warm_start=True).fit(X, np.abs(Y))
+        assert np.array_equal(one.coefficients_, before)
+
+
+def test_it_may_be_changed_before_a_fit_that_begins_anew(linear):
+    before = linear.coef_
+    assert np.array_equal(linear.set_params(family="diagonal_gaussian").fit(X, Y).coef_, before)
+
+
+def test_a_number_that_is_missing_only_after_the_fit_counts_as_the_mean():
+    model = Regressor(missing="indicator").fit(X, Y)
+    asked = np.array([[np.nan, 1.0]])
+    assert np.allclose(model.predict(asked), model.predict([[X[:, 0].mean(), 1.0]]), rtol=1e-12)
+
+
+def test_a_category_that_is_missing_only_after_the_fit_is_no_category():
+    frame = pd.DataFrame({"a": np.where(X[:, 0] > 1, np.nan, X[:, 0]), "t": NAMES})
+    model = Regressor(missing="indicator").fit(frame, Y)
+    with pytest.raises(ValueError, match="X lacks its category in row 0, column 1"):
+        model.predict(frame.assign(t=None))
+
+
+@pytest.mark.parametrize("sizes", [(0,), (2.5,), (3, "b"), 10**12])
+def test_layers_have_whole_numbers_of_units(sizes):
+    with pytest.raises(ValueError, match="hidden_layer_sizes is .* a whole number of units"):
+        Regressor(method="network", hidden_layer_sizes=sizes).fit(X, Y)
+
+
+@pytest.mark.parametrize(("shift", "scale"), [(1e9, 1.0), (0.0, 1e-30), (0.0, 1e100)])
+def test_networks_refuse_targets_that_their_numbers_do_not_hold(shift, scale):
+    with pytest.raises(ValueError, match="^y .* float32: .* dtype='float64'"):
+        Regressor(method="network").fit(X, shift + scale * Y)
+
+
+@pytest.mark.parametrize("method", ["linear", "trees"])
+def test_targets_without_a_density_in_numbers_are_refused(method):
+    with pytest.raises(ValueError, match="^y spreads over .* use other units"):
+        Regressor(method=method).fit(X, 1e-150 * Y)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.arange(60).astype("datetime64[D]"), "y holds times"),
+        (np.arange(60).astype("timedelta64[s]"), "y holds times"),
+        (np.zeros((60, 0)), "y has no columns"),
+    ],
+)
+def test_targets_that_are_no_numbers(y, message):
+    with pytest.raises(ValueError, match=message):
+        Regressor().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ([], "A Classifier needs two"),
+        (["no"], "A Classifier needs two"),
+        ("noyes", "must be a list of all classes"),
+        ({"no", "yes"}, "must be a list of all classes"),
+    ],
+)
+def test_classes_are_a_list_of_two_or_more(classes, message):
+    with pytest.raises(ValueError, match=message):
+        Classifier().partial_fit(X, NAMES, classes=classes)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"), [(None, "y lacks the class of row 3"), (np.nan, "of row 3"), (1, "y holds text and numbers")]
+)
+def test_classes_that_are_missing_or_mixed(entry, message):
+    y = NAMES.astype(object)
+    y[3] = entry
+    with pytest.raises(ValueError, match=message):
+        Classifier().fit(X, y)
+
+
+def test_quantiles_of_shares_are_shares():
+    law = MemberLaw(Beta(np.array([0.05, 0.2, 5.0]), np.array([0.05, 0.2, 0.1])))
+    for level in (1e-9, 1 - 1e-9):
+        found = law.quantile(level)
+        assert ((found >= 0) & (found <= 1)).all()
+
+
+def test_a_network_without_hidden_layers_is_read_again(tmp_path):
+    model = Regressor(hidden_layer_sizes=()).fit(X, Y)
+    model.save(tmp_path / "m")
+    assert np.array_equal(kullback.load(tmp_path / "m").predict(X), model.predict(X))
+
+
+def test_what_is_forged_is_refused(tmp_path):
+    """A few files that were once read: each lacks something, or holds what does not belong together."""
+    model = Classifier().partial_fit(X, NAMES)
+    model.save(tmp_path / "m")
+    header, arrays = forged.opened(tmp_path / "m")
+    information = arrays["attributes.information_"] + np.triu(np.ones(len(model.information_)), 1)
+    cases = {
+        "seed_": forged.without(header, arrays, "attributes", "seed_"),
+        "classes_": (forged.changed(header, "attributes", "classes_", {"strings": ["yes", "no"]}), arrays),
+        "n_batches_seen_": (forged.changed(header, "attributes", "n_batches_seen_", 10**400), arrays),
+        "information_": (header, {**arrays, "attributes.information_": information}),
+    }
+    for name, case in cases.items():
+        forged.write(tmp_path / "m", *case)
+        assert f"is damaged: {name} is " in forged.refusal(tmp_path / "m")
+
+
+def test_degrees_are_not_taken_for_radians_without_a_word():
+    rng = np.random.default_rng(0)
+    with pytest.warns(UserWarning, match="taken as radians: convert degrees"):
+        Regressor("von_mises").fit(rng.normal(size=(50, 1)), rng.uniform(0, 360, 50))
