@@ -1,10 +1,12 @@
-"""Pictures of flows, objectives, balls, and of what models have learned, drawn with matplotlib.
+"""Pictures of flows, objectives, balls, of what models have learned and what they predict, drawn with matplotlib.
 
 Each function draws on the Axes it is given, or on new ones, and returns them. Nothing here touches pyplot or
 changes a setting of matplotlib.
 """
 
 from kullback.plots._balls import plot_balls
+from kullback.plots._bands import plot_bands, plot_probabilities, plot_sets
+from kullback.plots._calibration import plot_coverage, plot_pit, plot_reliability, plot_residuals
 from kullback.plots._colors import colors_of
 from kullback.plots._eigenvalues import plot_eigenvalues
 from kullback.plots._ellipses import plot_ellipses
@@ -25,6 +27,8 @@ __all__ = [
     "colors_of",
     "panels",
     "plot_balls",
+    "plot_bands",
+    "plot_coverage",
     "plot_eigenvalues",
     "plot_ellipses",
     "plot_flow",
@@ -33,8 +37,13 @@ __all__ = [
     "plot_levels",
     "plot_marginal",
     "plot_matrix",
+    "plot_pit",
+    "plot_probabilities",
+    "plot_reliability",
+    "plot_residuals",
     "plot_responsibilities",
     "plot_search",
+    "plot_sets",
     "plot_states",
     "plot_transitions",
     "save",

@@ -30,7 +30,7 @@ def likelihoods(after: ReportContext, before: Contexts) -> Table:
         seen = getattr(context.estimator, "n_points_seen_", 0)
         rows.append([name, number(seen, 9) if seen else "unknown"])
         if context.log_likelihoods is not None:
-            rows[-1].append(number(context.log_likelihoods.mean(), 5))
+            rows[-1].append(number(np.nanmean(context.log_likelihoods), 5))
     if after.log_likelihoods is not None:
         headers.append("log-likelihood (nats per row)")
     return table("combination-table", "Each model and the combination", headers, rows)

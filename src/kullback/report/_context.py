@@ -2,6 +2,7 @@
 
 import copy
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -22,10 +23,20 @@ _DRAWS, _USUAL, _FEW = 2000, 500, 20
 class ReportContext:
     """A fitted estimator with its model, the names of its columns and categories, and data or None.
 
-    Rows of a model with time are sequences of these `lengths`, one below the other, with `inputs` if it takes some.
+    Rows of a model with time are sequences of these `lengths`, one below the other, with `inputs` if it takes some. Of
+    a model of targets given inputs the data are inputs, and `y` the targets of its rows.
     """
 
-    def __init__(self, estimator: Any, data: Any = None, lengths: Any = None, inputs: Any = None, words: Any = None):
+    def __init__(
+        self,
+        estimator: Any,
+        data: Any = None,
+        lengths: Any = None,
+        inputs: Any = None,
+        words: Any = None,
+        y: Any = None,
+        target_names: Sequence[str] | None = None,
+    ):
         check_is_fitted(estimator)
         self.estimator = _bare(estimator)
         self.kind = type(estimator).__name__
@@ -39,11 +50,35 @@ class ReportContext:
             raise ValueError(f"data has {self.X.shape[1]} columns: the model has {self.view.columns}.")
         names = own if own is not None else known
         count = self.view.columns
-        self.names = [f"column {place}" for place in range(count)] if names is None else [clean(n) for n in names]
+        noun = "input" if self.view.targets else "column"
+        self.names = [f"{noun} {place}" for place in range(count)] if names is None else [clean(n) for n in names]
         words = getattr(estimator, "categories_", {}) if words is None else words
         self.categories = self._find_categories(words, known if names is None else names)
         self.lengths = self._check_lengths(lengths)
         self.inputs = self.check_inputs("inputs", inputs, 0 if self.X is None else len(self.X))
+        self.targets = self._check_targets(y)
+        found = _target_names(y, self.view.targets) if target_names is None else [clean(name) for name in target_names]
+        self.target_names = found
+
+    def _check_targets(self, y: Any) -> np.ndarray | None:
+        """Return targets as a table of numbers, NaN where they are missing."""
+        if y is None:
+            return None
+        if self.X is None or not self.view.targets:
+            raise ValueError(f"y is given for a {self.kind}: it is for data of a model of targets given inputs.")
+        if np.ndim(y) == 0 or len(y) != len(self.X):
+            raise ValueError(f"y has shape {np.shape(y)}: data has {len(self.X)} rows, and each has its targets.")
+        if not hasattr(self.estimator, "classes_"):
+            return self.estimator.to_target_array(y)
+        labels = np.asarray(y).reshape(len(self.X))
+        missing = np.array([label is None or label != label for label in labels.tolist()], dtype=bool)
+        found = np.full((len(labels), 1), np.nan)
+        if not missing.all():
+            known = labels[~missing]
+            found[~missing] = self.estimator.to_target_array(
+                known.astype(self.estimator.classes_.dtype) if missing.any() else known
+            )
+        return found
 
     def _find_categories(self, words: Any, names: Any) -> list[list[str] | None]:
         """Return the names of the categories of each column, where they are known."""
@@ -126,8 +161,17 @@ class ReportContext:
         if self.X is None or self.lacks_inputs:
             return None
         if not self.has_time:
-            return np.asarray(self.estimator.score_samples(self.X))
+            if not self.view.targets:
+                return np.asarray(self.estimator.score_samples(self.X))
+            return self._target_log_likelihoods()
         return np.asarray(self.estimator.score_next(self.X, self.lengths, self.inputs).log_likelihood)
+
+    def _target_log_likelihoods(self) -> np.ndarray | None:
+        """Return those of targets given inputs; NaN of rows without targets, and None if there are no others."""
+        if self.X is None or self.targets is None or np.isnan(self.targets).all():
+            return None
+        found = np.asarray(self.estimator.predict_distribution(self.X).log_prob(self.targets))
+        return np.where(np.isnan(self.targets).all(axis=1), np.nan, found)
 
     def contributions(self, rows: np.ndarray) -> np.ndarray | None:
         """Return how much more surprising each entry of some rows is than most of its column, in nats.
@@ -141,7 +185,7 @@ class ReportContext:
             return None
         if self.has_time:
             asked = np.arange(len(self.X))
-            surprises = self._surprises(asked, TimeIndex.of_lengths(self.lengths, self.inputs))
+            surprises = self._surprises(asked, TimeIndex.of_lengths(self.lengths), self.inputs)
             found = surprises[rows]
         else:
             asked = np.random.default_rng(0).permutation(len(self.X))[:_USUAL]
@@ -152,13 +196,13 @@ class ReportContext:
         return np.where(np.isfinite(self.X[rows]), found - usual, 0.0)
 
     @in_float64
-    def _surprises(self, rows: np.ndarray, time: TimeIndex | None = None) -> np.ndarray:
+    def _surprises(self, rows: np.ndarray, time: TimeIndex | None = None, inputs: Any = None) -> np.ndarray:
         """Return −log p(entry | the rest of its row) of some rows, in nats, given the rows before them in time."""
         assert self.X is not None
         missing, threshold = np.isnan(self.X[rows]), self.estimator.get_params(deep=False).get("binarize")
         values = self.X[rows] if threshold is None else (self.X[rows] > threshold).astype(float)
         observed = ~missing if missing.any() else None
-        batch = Batch(np.where(missing, 0.0, values), None, 0.0, observed, None, time)
+        batch = Batch(np.where(missing, 0.0, values), None, 0.0, observed, None, time, inputs=inputs)
         return np.asarray(_surprises(self.model, batch))
 
     @functools.cached_property
@@ -209,6 +253,16 @@ def _bare(estimator: Any) -> Any:
 def _names_of(data: Any) -> list[str] | None:
     named = not isinstance(data, np.ndarray) and hasattr(data, "columns")
     return [str(name) for name in data.columns] if named else None
+
+
+def _target_names(y: Any, count: int) -> list[str]:
+    """Return the names of targets: those of a frame or a series, or y."""
+    named, own = _names_of(y), getattr(y, "name", None)
+    if named is not None and len(named) == count:
+        return [clean(name) for name in named]
+    if own is not None and count == 1:
+        return [clean(own)]
+    return ["y"] if count == 1 else [f"y {place}" for place in range(count)]
 
 
 def _table(data: Any, estimator: Any) -> np.ndarray | None:

@@ -8,7 +8,10 @@ import numpy as np
 
 import kullback
 from kullback.report._context import ReportContext
-from kullback.report._text import clean, number
+from kullback.report._text import clean, number, short
+
+#: Targets whose names are facts.
+_NAMED = 4
 
 
 def facts(context: ReportContext, title: str = "") -> list[tuple[str, str]]:
@@ -16,7 +19,7 @@ def facts(context: ReportContext, title: str = "") -> list[tuple[str, str]]:
     estimator = context.estimator
     size = [] if context.view.size is None else [context.view.size]
     named = [] if title == context.kind else [("Model", context.kind)]
-    found: list[tuple[str, Any]] = [*named, *size, ("Columns", f"{len(context.names):,}")]
+    found: list[tuple[str, Any]] = [*named, *context.view.facts, *size, *_counts(context)]
     seen = getattr(estimator, "n_points_seen_", None)
     if seen:
         found.append(("Learned from", f"{number(seen, 9)} rows"))
@@ -29,10 +32,21 @@ def facts(context: ReportContext, title: str = "") -> list[tuple[str, str]]:
         found.append(("Rows shown", f"{len(context.X):,}{many}"))
     each = context.log_likelihoods
     if each is not None:
-        found.append(("Log-likelihood of these rows", f"{number(each.mean())} nats per row"))
+        found.append(("Log-likelihood of these rows", f"{number(np.nanmean(each))} nats per row"))
     elif _bound(context) is not None:
         found.append(("Log-likelihood at the end of the fit", f"{number(_bound(context))} nats per row"))
     return [(name, str(value)) for name, value in found]
+
+
+def _counts(context: ReportContext) -> list[tuple[str, Any]]:
+    """Return how many columns there are; of targets, which, and how many inputs they are given."""
+    if not context.view.targets:
+        return [("Columns", f"{len(context.names):,}")]
+    names, classes = context.target_names, getattr(context.estimator, "classes_", ())
+    shown = ", ".join(short(name, 40) for name in names) if len(names) <= _NAMED else f"{len(names):,}"
+    found: list[tuple[str, Any]] = [("Target" if len(names) == 1 else "Targets", shown)]
+    found += [("Classes", f"{len(classes):,}")] if len(classes) else []
+    return [*found, ("Inputs", f"{len(context.names):,}")]
 
 
 def origin(given: Mapping[str, Any], date: datetime.datetime | None) -> list[tuple[str, str]]:

@@ -22,16 +22,23 @@ def learning_curves(context: ReportContext, before: Mapping[str, ReportContext])
 
 def _fit(context: ReportContext) -> list[Picture]:
     bounds = list(getattr(context.estimator, "lower_bounds_", []))
+    held = list(getattr(context.estimator, "validation_scores_", []))
     if len(bounds) < 2:
         return []
 
     def draw(width: float) -> Figure:
         figure, axes = panels(width=width, height=3.2)
         axes.set(xlabel="iteration", ylabel="log-likelihood per row (nats)")
-        plot_learning(bounds, axes)
+        plot_learning(bounds, axes, label="rows that were learned from" if held else None)
+        if held:
+            plot_learning(held, axes, label="rows that were held out")
+            axes.legend(frameon=False, fontsize=9)
         return figure
 
-    return [picture("learning", "Learning curve", "Mean log-likelihood of the rows after each iteration.", draw)]
+    caption = "Mean log-likelihood of the rows after each iteration."
+    if held:
+        caption += " The fit keeps the iteration that was best on the rows that were held out."
+    return [picture("learning", "Learning curve", caption, draw)]
 
 
 def _stream(key: str, title: str, contexts: Mapping[str, ReportContext]) -> list[Picture]:

@@ -8,7 +8,14 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from kullback.families import Component
-from kullback.models import FactorAnalysis, HiddenMarkovModel, LinearDynamicalSystem, Mixture, ProbabilisticPCA
+from kullback.models import (
+    ConditionalModel,
+    FactorAnalysis,
+    HiddenMarkovModel,
+    LinearDynamicalSystem,
+    Mixture,
+    ProbabilisticPCA,
+)
 from kullback.plots import panels, plot_eigenvalues, plot_transitions
 from kullback.report._components import draw_marginal, draw_plane, plane_of, rows_to_draw
 from kullback.report._context import ReportContext
@@ -16,11 +23,13 @@ from kullback.report._hidden_markov import draw_states
 from kullback.report._linear_system import Series
 from kullback.report._samples import draw_samples
 from kullback.report._scatter import Scatter
+from kullback.report.conditional import draw_conditional
 
 
 def plot(
     estimator: Any,
     X: Any = None,
+    y: Any = None,
     *,
     lengths: Any = None,
     inputs: Any = None,
@@ -32,7 +41,8 @@ def plot(
     Components are ellipses over the rows; of columns that are no sizes, such as categories, the rows are drawn on the
     two columns that say the most about their component; of one column, its density. States of hidden Markov models are
     colors behind the series, or the graph of transitions without rows; a linear dynamical system has its forecast, or
-    its eigenvalues. `write_report` has all pictures of a model on one page.
+    its eigenvalues. A regressor or classifier has its predictions along the input that moves them most. `write_report`
+    has all pictures of a model on one page.
 
     Parameters
     ----------
@@ -40,6 +50,8 @@ def plot(
         Any fitted estimator of `kullback`.
     X : table or None
         Rows to show the model with: an array or a frame with the columns of the fit.
+    y : array-like or None
+        The targets of the rows, for models of targets given inputs.
     lengths, inputs, words
         As in `write_report`.
     axes : Axes or None
@@ -55,7 +67,7 @@ def plot(
     4
 
     """
-    context = ReportContext(estimator, X, lengths, inputs, words)
+    context = ReportContext(estimator, X, lengths, inputs, words, y)
     axes = panels()[1] if axes is None else axes
     draw_model(context.model, context, axes)
     return axes
@@ -83,6 +95,11 @@ def _(model: Any, context: ReportContext, axes: Axes) -> None:
         axes.set_xlabel(context.names[0])
     else:
         draw_model.dispatch(object)(model, context, axes)
+
+
+@draw_model.register
+def _(model: ConditionalModel, context: ReportContext, axes: Axes) -> None:
+    draw_conditional(context, axes)
 
 
 @draw_model.register

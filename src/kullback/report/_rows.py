@@ -8,6 +8,7 @@ from kullback.report._components import some_rows
 from kullback.report._context import ReportContext
 from kullback.report._parts import Picture, Table, picture, table
 from kullback.report._text import all_or_some, number, percent, short
+from kullback.report.conditional import describe_expected
 
 #: Rows of the strip of responsibilities, and of the table of the least likely.
 _STRIP, _LEAST = 400, 10
@@ -57,12 +58,14 @@ def least_likely(context: ReportContext) -> list[Table]:
     each = context.log_likelihoods
     if each is None or context.X is None:
         return []
-    order = np.argsort(each, kind="stable")[:_LEAST]
+    order = np.argsort(each, kind="stable")[: min(_LEAST, np.sum(~np.isnan(each)))]
     columns: dict[str, list[str]] = {"row": [f"{row + 1:,}" for row in order]}
     if len(context.lengths) > 1:
         ends = np.cumsum(context.lengths)
         columns["sequence"] = [f"{np.searchsorted(ends, row, side='right') + 1:,}" for row in order]
     columns["log-likelihood"] = [number(each[row]) for row in order]
+    if context.targets is not None:
+        columns |= describe_expected(context, order)
     notes = ["Rows are counted from 1."]
     notes += ["Log-likelihoods are given the rows before."] if context.has_time else []
     blamed = _blame(context, order)

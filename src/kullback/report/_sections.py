@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from kullback.families import Component
-from kullback.models import FactorAnalysis, HiddenMarkovModel, LinearDynamicalSystem, Mixture, ProbabilisticPCA
+from kullback.models import (
+    ConditionalModel,
+    FactorAnalysis,
+    HiddenMarkovModel,
+    LinearDynamicalSystem,
+    Mixture,
+    ProbabilisticPCA,
+)
 from kullback.report._columns import Column
 from kullback.report._combination import likelihoods, side_by_side
 from kullback.report._components import (
@@ -27,6 +34,7 @@ from kullback.report._parts import Section
 from kullback.report._rows import certainty, least_likely, responsibilities
 from kullback.report._samples import samples
 from kullback.report._scatter import scatter
+from kullback.report.conditional import conditional_sections
 
 
 def sections(
@@ -68,6 +76,11 @@ def _(model: Any, context: ReportContext, future_inputs: np.ndarray | None) -> l
     pictures = (ellipses(context) or scatter(context)) + responsibilities(context)
     title = "The components" if len(context.weights) > 1 else "The model"
     return [Section("components", title, certainty(context), [component_table(context)], pictures)]
+
+
+@model_sections.register
+def _(model: ConditionalModel, context: ReportContext, future_inputs: np.ndarray | None) -> list[Section]:
+    return conditional_sections(context)
 
 
 @model_sections.register

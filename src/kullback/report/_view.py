@@ -7,7 +7,14 @@ import jax
 import numpy as np
 
 from kullback.families import Component, Gaussian
-from kullback.models import FactorAnalysis, HiddenMarkovModel, LinearDynamicalSystem, Mixture, ProbabilisticPCA
+from kullback.models import (
+    ConditionalModel,
+    FactorAnalysis,
+    HiddenMarkovModel,
+    LinearDynamicalSystem,
+    Mixture,
+    ProbabilisticPCA,
+)
 from kullback.runtime import computing
 
 
@@ -15,7 +22,8 @@ class ModelView(NamedTuple):
     """What a page needs to know of a model.
 
     `size` is a fact for its head. `components` are what rows come from, batched, with their `weights`; they are called
-    by the `noun`. None says that nothing is known of single columns.
+    by the `noun`. None says that nothing is known of single columns. Where there are `targets`, columns are the inputs
+    that they are given.
     """
 
     columns: int
@@ -25,6 +33,8 @@ class ModelView(NamedTuple):
     noun: str = "component"
     has_time: bool = False
     inputs: int = 0
+    targets: int = 0
+    facts: tuple[tuple[str, str], ...] = ()
 
 
 @functools.singledispatch
@@ -67,6 +77,23 @@ def _(model: LinearDynamicalSystem, estimator: Any) -> ModelView:
     inputs = [np.shape(matrix)[1] for matrix in (model.input_transition, model.input_observation) if matrix is not None]
     size = ("Hidden states", len(model.transition))
     return ModelView(len(model.observation), size, has_time=True, inputs=max(inputs, default=0))
+
+
+@view_model.register
+def _(model: ConditionalModel, estimator: Any) -> ModelView:
+    parameters = estimator.get_params(deep=False)
+    facts = [("Method", str(parameters["method"]))]
+    if "family" in parameters:
+        facts.insert(0, ("Family", _describe_family(parameters["family"])))
+    targets, components = len(estimator.target_categories_), parameters.get("n_components", 1)
+    size = ("Components", int(components)) if components > 1 else None
+    return ModelView(int(estimator.n_features_in_), size, targets=targets, facts=tuple(facts))
+
+
+def _describe_family(family: Any) -> str:
+    if isinstance(family, list | tuple):
+        return ", ".join(_describe_family(each) for each in family)
+    return family if isinstance(family, str) else str(family.family_name())
 
 
 def _of_rows(components: Component) -> ModelView:

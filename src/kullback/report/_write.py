@@ -23,11 +23,13 @@ def write_report(
     estimator: Any,
     path: str | os.PathLike[str],
     data: Any = None,
+    y: Any = None,
     *,
     lengths: Any = None,
     inputs: Any = None,
     future_inputs: Any = None,
     words: Mapping[str, Sequence[str]] | None = None,
+    target_names: Sequence[str] | None = None,
     title: str | None = None,
     origin: Mapping[str, Any] | None = None,
     date: datetime.datetime | None = None,
@@ -47,6 +49,9 @@ def write_report(
     data : table or None
         Rows to show the model with: points on the ellipses, histograms, states in time, a forecast, the least likely
         rows. An array or a frame with the columns of the fit.
+    y : array-like or None
+        For models of targets given inputs, those of each row of the data: with them the page shows calibration,
+        residuals and the rows that were expected least. NaN are missing.
     lengths : array-like of int or None
         For models with time, the number of rows of each sequence of the data; None is one sequence.
     inputs : array-like of shape (n_rows, n_inputs) or None
@@ -55,6 +60,8 @@ def write_report(
         The inputs after the last row. A system with inputs has a forecast with them only, as far as they reach.
     words : dict of lists of str, by column, or None
         What the categories 0, 1, … of columns stand for; None takes them from the estimator (`categories_`).
+    target_names : list of str or None
+        What the targets of a regressor or classifier are called; None takes the names of `y`.
     title : str or None
         The heading of the page; None is the kind of the model.
     origin : dict of str or None
@@ -76,10 +83,12 @@ def write_report(
     5
 
     """
-    context = ReportContext(estimator, data, lengths, inputs, words)
+    context = ReportContext(estimator, data, lengths, inputs, words, y, target_names)
     future = context.check_inputs("future_inputs", future_inputs)
     named = before if isinstance(before, Mapping) else {f"model {k}": one for k, one in enumerate(before or ())}
-    others = {clean(name): ReportContext(one, data, lengths, inputs, words) for name, one in named.items()}
+    others = {
+        clean(name): ReportContext(one, data, lengths, inputs, words, y, target_names) for name, one in named.items()
+    }
     check_before(context, others)
     heading = clean(title) if title is not None else context.kind
     page = _template().render(
