@@ -26,6 +26,10 @@ def rows_for(name, rows=2 * BATCH, seed=0):
     """Return rows that an estimator can be fitted to."""
     rng = np.random.default_rng(seed)
     side = rng.random(rows) < 0.5
+    if name in WITH_TARGETS:
+        X = rng.normal(size=(rows, 2)) * [1, 5] + [3, 0]
+        y = 1 + X @ [0.5, -0.2] + rng.normal(size=rows)
+        return np.column_stack([X, np.clip(np.round(y), 1, 3) if name == "classifier" else y])
     if "linear" in name:
         return np.cumsum(rng.normal(0, 0.3, (rows, 1)), axis=0) + rng.normal(0, 0.5, (rows, 2))
     if name == "categorical-hmm":
@@ -41,10 +45,21 @@ def rows_for(name, rows=2 * BATCH, seed=0):
     return rng.normal(np.where(side, -3, 3)[:, None], 1, (rows, 4))
 
 
+#: Kinds that have a target, the column y.
+WITH_TARGETS = ("classifier", "regressor")
+
+
+def names_for(name):
+    """Return the names of the columns of `rows_for`; None where they do not matter."""
+    return ["a", "b", "y"] if name in WITH_TARGETS else None
+
+
 def size_of(name):
-    """Return the option that says how large a model is."""
+    """Return the option that says how large a model is, or what it predicts."""
     if name == "compound-dirichlet":
         return []
+    if name in WITH_TARGETS:
+        return ["--target", "y"]
     return ["--n-latents" if "linear" in name else "--n-components", SIZE]
 
 

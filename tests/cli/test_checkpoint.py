@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from cli.helpers import BATCH, each_command, held, rows_for, size_of, write_csv
+from cli.helpers import BATCH, each_command, held, names_for, rows_for, size_of, write_csv
 from kullback.cli import _checkpoint
 
 
@@ -93,7 +93,7 @@ def test_a_signal_ends_a_pipe_with_all_that_has_come(server, tmp_path, number):
 @pytest.mark.parametrize("name", each_command(slow=("GaussianMixture", "GaussianHMM", "LinearDynamicalSystem")))
 def test_every_kind_goes_on_bit_for_bit(run, monkeypatch, name):
     passes = 2 if name in ("gaussian-hmm", "categorical-mixture", "probabilistic-pca") else 1  # one of each sort
-    write_csv("data.csv", rows_for(name, 3 * BATCH))
+    write_csv("data.csv", rows_for(name, 3 * BATCH), names_for(name))
     more = {"categorical-mixture": ["--n-categories", 4], "categorical-hmm": ["--n-features", 4]}.get(name, [])
     command = ["fit", name, "data.csv", *size_of(name), *more, "--random-state", 0, "--batch-rows", BATCH]
     command += ["--passes", passes, *(["--shuffle", 100] if name in ("gaussian-mixture", "probabilistic-pca") else [])]

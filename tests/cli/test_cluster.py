@@ -142,3 +142,22 @@ def test_a_long_file_on_workers_goes_the_way_of_one_machine(run, address):
     one, two = (np.array(kullback.load(f"{name}.safetensors").lower_bounds_) for name in ("one", "two"))
     np.testing.assert_allclose(two[:20], one[:20], rtol=0, atol=1e-9)
     np.testing.assert_allclose(two[-1], one[-1], rtol=0, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["regressor", "classifier"])
+def test_targets_are_learned_as_on_one_machine(run, refused, address, tmp_path, monkeypatch, name):
+    monkeypatch.setattr(_cluster, "_ROWS", 64)
+    rng = np.random.default_rng(0)
+    x, word = rng.normal(size=300), rng.choice(["here", "there"], 300)
+    y = rng.poisson(np.exp(0.5 * x + (word == "here")))
+    target = y.astype(str) if name == "regressor" else np.where(y > 1, "many", "few")
+    lines = [f"{a},{b},{c}" for a, b, c in zip(x, word, target, strict=True)]
+    (tmp_path / "data.csv").write_text("\n".join(["x,word,y", *lines]) + "\n")
+    fit = ["fit", name, "data.csv", "--target", "y", "--method", "batch", "--random-state", 0, "--batch-rows", BATCH]
+    fit += ["--family", "poisson"] if name == "regressor" else []
+    run(*fit, "--save", "one.safetensors")
+    run(*fit, "--scheduler", address, "--save", "two.safetensors")
+    assert_same("one.safetensors", "two.safetensors")
+    online = ["--method", "online", "--scheduler", address, "--save", "m.safetensors"]
+    assert "is for --method batch" in refused("fit", name, "data.csv", "--target", "y", *online)

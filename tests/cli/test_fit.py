@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kullback
-from cli.helpers import BATCH, each_command, held, rows_for, size_of, write_csv
+from cli.helpers import BATCH, each_command, held, names_for, rows_for, size_of, write_csv
 from kullback.cli._model_file import read_model
 
 
@@ -177,7 +177,7 @@ def test_the_example_of_each_help_runs(run, name):
     told = run("fit", name, "--help").stdout
     assert "--random-state" in told
     (line,) = [line for line in told.splitlines() if line.strip().startswith("$ kullback")]
-    write_csv("data.csv", rows_for(name, BATCH))
+    write_csv("data.csv", rows_for(name, BATCH), names_for(name))
     assert "64 rows" in run(*line.split()[2:]).stdout
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import kullback
-from cli.helpers import COMMANDS, rows_for, write_csv
-from kullback.cli._options import DEFAULTS, NOT_HERE, options_of
+from cli.helpers import COMMANDS, WITH_TARGETS, rows_for, write_csv
+from kullback.cli._options import DEFAULTS, NOT_HERE, option_of, options_of, parameter_of
 from kullback.cli._texts import ALIASES, OPTIONS, SPECIAL, SUMMARIES
 from kullback.estimators import REGISTRY, estimator_class
 
@@ -21,13 +21,15 @@ def test_every_parameter_has_an_option_with_a_text_of_its_own(name):
     kind = estimator_class(COMMANDS[name])
     options = {option.name: option for option in options_of(kind)}
     parameters = inspect.signature(kind).parameters
-    assert set(options) == set(parameters) - NOT_HERE
+    assert {parameter_of(option) for option in options} == set(parameters) - NOT_HERE
+    assert set(options) == {option_of(name) for name in set(parameters) - NOT_HERE}
     for option in options.values():
         (info,) = option.annotation.__metadata__
         assert len(info.help) > 20, option.name
         assert not PYTHON.search(info.help), info.help
         assert info.rich_help_panel == "Options of the model"
-        assert option.default == DEFAULTS.get(option.name, parameters[option.name].default)
+        default = parameters[parameter_of(option.name)].default
+        assert option.default == (default if name in WITH_TARGETS else DEFAULTS.get(option.name, default))
         if info.parser is not None:  # what is the default can be typed, or stays as it is
             assert info.parser(option.default) == option.default
     texts = [option.annotation.__metadata__[0].help for option in options.values()]

@@ -34,9 +34,15 @@ def test_the_examples_of_the_page_run(run):
     for line in lines:
         words, given = words_of(line)
         run(*words, input=given)
-    assert {"scores.parquet", "drawn.csv", "filled.csv", "states.csv", "report.html"} <= {
-        p.name for p in run.folder.iterdir()
-    }
+    assert {
+        "scores.parquet",
+        "drawn.csv",
+        "predicted.csv",
+        "targets.csv",
+        "filled.csv",
+        "states.csv",
+        "report.html",
+    } <= {p.name for p in run.folder.iterdir()}
     assert all(name in PAGE.read_text() for name in shown(run("--help").stdout, 4))
 
 
@@ -53,6 +59,7 @@ def test_the_examples_of_each_help_run(run, monkeypatch):
     fit = ["--n-components", 3, "--random-state", 0, "--save"]
     run("fit", "gaussian-mixture", "data.csv", *fit, "other.safetensors")
     run("fit", "gaussian-hmm", "data.csv", *fit, "series.safetensors")
+    run("fit", "regressor", "data.csv", "--target", "c3", "--save", "regression.safetensors")
     names = shown(run("--help").stdout, 9)
     monkeypatch.setattr(kullback.report, "write_report", lambda model, path, **more: path)  # it takes long
     for asked in ([], *([name] for name in names)):
@@ -82,7 +89,10 @@ def test_help_is_asked_for_in_any_way(run, refused):
     [
         (["fi"], "There is no command 'fi': did you mean fit?"),
         (["smaple"], "There is no command 'smaple': did you mean sample?"),
-        (["xyz"], "There is no command 'xyz': the commands are fit, combine, score, sample, impute, forecast, decode,"),
+        (
+            ["xyz"],
+            "There is no command 'xyz': the commands are fit, combine, score, predict, sample, impute, forecast,",
+        ),
         (["fit", "gmm", "d.csv"], "There is no kind of model 'gmm': did you mean gaussian-mixture?"),
         (["fit", "GaussianHMM"], "There is no kind of model 'GaussianHMM': did you mean gaussian-hmm?"),
         (["fit", "gaussian_mixtur"], "There is no kind of model 'gaussian_mixtur': did you mean gaussian-mixture"),

@@ -60,7 +60,10 @@ def _seeds() -> dict[str, Seed]:
     asks = ("ask", "learn") * 3 + ("fit anew",) * 5 + ("report", "inspect") * 2
     asks += ("inspect json", "score", "sample", "save")
     for name in model_seeds.MODELS:
-        uses = tuple(use for use in asks if use != "sample" or "inputs" not in name)  # the command has none for it
+        left_out = {"sample"} if "inputs" in name else set()  # the command has none for it
+        if name.split()[0] in model_seeds.WITH_TARGETS:  # what is asked of them needs targets or inputs
+            left_out = {"sample", "ask", "learn", "fit anew"}
+        uses = tuple(use for use in asks if use not in left_out)
         found[f"model {name}"] = Seed("model", "safetensors", lambda name=name: model_seeds.saved_model(name), uses)
     for name in model_seeds.CHECKPOINTS:
         uses = (f"resume {name}",) * 6 + ("inspect",)

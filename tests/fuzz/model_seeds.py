@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from typer.testing import CliRunner
 
-from cli.helpers import rows_for, write_csv
+from cli.helpers import WITH_TARGETS, names_for, rows_for, write_csv
 from fuzz import data_seeds, tensors
 from kullback.cli import app
 from kullback.cli._checkpoint import Checkpoint
@@ -31,6 +31,8 @@ def command(*words: Any) -> Any:
 
 def size(name: str) -> list[Any]:
     """Return the option that says how large a model is."""
+    if name in WITH_TARGETS:
+        return ["--target", "y"]
     if name == "compound-dirichlet":
         return []
     return ["--n-latents" if "linear" in name else "--n-components", 2]
@@ -38,6 +40,8 @@ def size(name: str) -> list[Any]:
 
 #: Name of a model: what to fit, of which data.
 MODELS: dict[str, list[Any]] = {name: [name, f"{name}.csv", *size(name)] for name in estimator_commands()} | {
+    "regressor trees": ["regressor", "regressor.csv", "--target", "y", "--model", "trees", "--method", "batch"],
+    "regressor network": ["regressor", "regressor.csv", "--target", "y", "--model", "network", "--max-iter", 2],
     "gaussian-mixture diag": ["gaussian-mixture", "numbers.csv", "--n-components", 2, "--covariance-type", "diag"],
     "gaussian-mixture tied": ["gaussian-mixture", "numbers.csv", "--n-components", 2, "--covariance-type", "tied"],
     "mixture mixed": ["mixture", "mixed.csv", "--n-components", 2, "--family", "gaussian,categorical,bernoulli"],
@@ -73,7 +77,7 @@ def resume_words(name: str, checkpoint: str) -> list[Any]:
 def write_tables(folder: Path, times: int = 1) -> None:
     """Write the data that models are fitted to, so many times as long. Its time is always the same."""
     for name in estimator_commands():
-        write_csv(folder / f"{name}.csv", rows_for(name, 2 * BATCH))
+        write_csv(folder / f"{name}.csv", rows_for(name, 2 * BATCH), names_for(name))
     rng = np.random.default_rng(4)
     rows = 3 * BATCH * times
     X = rng.normal(np.where(rng.random((rows, 1)) < 0.5, -3, 3), 1, (rows, 3)).round(4)

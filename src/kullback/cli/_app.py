@@ -15,6 +15,7 @@ from kullback.cli._group import ErrorGroup, LazyGroup
 from kullback.cli._help import show_help
 from kullback.cli._impute import impute
 from kullback.cli._inspect import inspect
+from kullback.cli._predict import predict
 from kullback.cli._report import report
 from kullback.cli._sample import sample
 from kullback.cli._score import score
@@ -40,6 +41,9 @@ fitting = typer.Typer(
 app.add_typer(fitting, name="fit")
 app.command(epilog=example("kullback combine model.safetensors other.safetensors --save all.safetensors"))(combine)
 app.command(epilog=example(_SCORE))(score)
+app.command(epilog=example("kullback predict regression.safetensors data.csv --level 0.9 --output predicted.csv"))(
+    predict
+)
 app.command(epilog=example("kullback sample model.safetensors -n 100 --output drawn.csv"))(sample)
 app.command(epilog=example("kullback impute model.safetensors data.csv --output filled.csv"))(impute)
 app.command(epilog=example("kullback forecast series.safetensors data.csv --steps 5"))(forecast)

@@ -55,6 +55,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per l
 #: The models that some commands are for.
 SERIES = "models of series, hidden Markov models and linear dynamical systems"
 CLUSTERS = "mixtures and hidden Markov models"
+TARGETS = "regressors and classifiers"
 
 
 def example(*lines: str) -> str:

@@ -1,4 +1,4 @@
-"""Batch EM on everything, which can be stopped after any iteration and gone on with."""
+"""Batch EM, or Fisher scoring, on everything, which can be stopped after any iteration and gone on with."""
 
 import dataclasses
 import functools
@@ -11,22 +11,26 @@ import numpy as np
 from kullback.cli._activity import clear_activity
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._column_kinds import choose_families
+from kullback.cli._column_roles import Chunk
 from kullback.cli._data_errors import naming_rows
 from kullback.cli._input import Input
 from kullback.cli._online_fit import Outcome
+from kullback.cli._pairs import check_target, has_targets, pair_rows
 from kullback.cli._progress import Digest, Progress
 from kullback.cli._stop import Stop
 from kullback.estimators import REGISTRY, FitCallback
 
 
 def fit_batch(estimator: Any, data: Input, before: Progress, kept: Checkpoint | None, quiet: bool) -> Outcome:
-    """Read everything, then fit by batch EM from where it was before, and keep checkpoints; a signal ends it."""
+    """Read everything, then fit to all of it from where it was before, and keep checkpoints; a signal ends it."""
     data.check(before.data)
     if before.done:
         return Outcome(before, 0)
     with Stop(data.end if data.piped else None) as stop:
         source = stop.wait_for(functools.partial(data.open, 0, None))
-        if source is not None:
+        if source is not None and has_targets(estimator):
+            check_target(estimator, data, source)
+        elif source is not None:
             choose_families(estimator, *data.kinds(source))
         tables = [] if source is None else list(stop.until(source))
         if source is None or stop.requested:
@@ -38,12 +42,42 @@ def fit_batch(estimator: Any, data: Input, before: Progress, kept: Checkpoint | 
             digest.add(table)
         data.remember_columns(source, tables[0].shape[1])
         here = Progress(rows=len(chunk.X), data=source.fingerprint, digest=digest.of(source))
-        series = REGISTRY[type(estimator).__name__].capabilities.data == "sequences"
-        weights = chunk.sequence_weights if series else chunk.weight
-        fit = functools.partial(estimator.fit, chunk.X, sample_weight=weights, **chunk.extras)
-        with naming_rows(data, range(1, len(chunk.X) + 1), [*data.kinds(source)[0]]):
-            here = run_em(estimator, data, fit, before, here, kept, stop, quiet)
+        if has_targets(estimator):
+            here = _fit_pairs(estimator, data, source, chunk, before, here, kept, stop, quiet)
+        else:
+            series = REGISTRY[type(estimator).__name__].capabilities.data == "sequences"
+            weights = chunk.sequence_weights if series else chunk.weight
+            fit = functools.partial(estimator.fit, chunk.X, sample_weight=weights, **chunk.extras)
+            with naming_rows(data, range(1, len(chunk.X) + 1), [*data.kinds(source)[0]]):
+                here = run_em(estimator, data, fit, before, here, kept, stop, quiet)
     return Outcome(here, source.bad_rows, stop.code)
+
+
+def _fit_pairs(
+    estimator: Any,
+    data: Input,
+    source: Any,
+    chunk: Chunk,
+    before: Progress,
+    here: Progress,
+    kept: Checkpoint | None,
+    stop: Stop,
+    quiet: bool,
+) -> Progress:
+    """Fit targets given inputs. Trees and networks have no model before their end: a signal ends them without one."""
+    labels, targets = [*data.kinds(source)[0]], [*map(str, data.roles.targets)]
+    numbers: Any = range(1, len(chunk.X) + 1)
+    with naming_rows(data, numbers, labels, targets):
+        pairs = pair_rows(estimator, data, source, chunk)
+    if not len(pairs.y):
+        raise ValueError(f"{data} has no row with a target that counts: there is nothing to learn from.")
+
+    def fit() -> None:
+        estimator.fit(pairs.X, pairs.y, sample_weight=pairs.weight)
+
+    run = fit if estimator.method == "linear" else functools.partial(stop.wait_for, fit)
+    with naming_rows(data, pairs.numbers(numbers), labels, targets):
+        return run_em(estimator, data, run, before, here, kept, stop, quiet)
 
 
 def run_em(
@@ -56,13 +90,13 @@ def run_em(
     stop: Stop,
     quiet: bool,
 ) -> Progress:
-    """Fit by batch EM with an eye on signals and checkpoints; return how far it came, which is kept."""
+    """Fit to all rows with an eye on signals and checkpoints; return how far it came, which is kept."""
     if before.digest is not None and (before.digest, before.rows) != (here.digest, here.rows):
         raise ValueError(
             f"{data} is not what was read before: its rows are others; go on with the same data, or begin anew."
         )
     callback = SignalCallback(data, here, kept, stop)
-    if before.epoch or data.is_known:
+    if (before.epoch or data.is_known) and not has_targets(estimator):  # Fisher scoring is quick, and begins anew
         callback.resume_from = estimator.to_model(), list(estimator.lower_bounds_) if before.epoch else []
     starts = estimator.get_params(deep=False).get("n_init", 1)
     verbose, estimator.verbose = estimator.verbose, int(sys.stderr.isatty() and not quiet)
@@ -77,6 +111,8 @@ def run_em(
         if starts > 1:
             estimator.n_init = starts
         estimator.set_callback(None)
+    if not estimator.has_started:
+        return here
     here = dataclasses.replace(here, epoch=len(estimator.lower_bounds_), done=not callback.stopped)
     if kept is not None:
         kept.write(estimator, data.columns, here)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from kullback.cli._messages import as_json_value
 from kullback.cli._model_file import Columns, read_model, write_model
+from kullback.cli._options import option_of
 from kullback.cli._progress import Progress, read_progress
 from kullback.storage import lock_file, quote, remove_leftovers
 
@@ -82,9 +83,10 @@ class Checkpoint:
             if columns.get("codes") is None:
                 raise ValueError("it does not say what words there were")
             _check_parameters(estimator, self._command)
-            # rows of a series wait, weights are no numbers of rows, and a model to go on from has seen others before
+            # rows of a series wait, weights are no numbers of rows, rows without a target do not count, and a model to
+            # go on from has seen others before
             others = {"lag", "from"} if self._command["method"] == "online" else set()
-            counts = not self._command.keys() & {"weight", *others}
+            counts = not self._command.keys() & {"weight", "targets", *others}
             if counts and attributes.get("n_points_seen_", progress.rows) != progress.rows:
                 raise ValueError(f"its progress is {progress.rows:,} rows, and its model has learned from others")
         except ValueError as error:
@@ -116,7 +118,7 @@ def _is(file: Any, path: Path) -> bool:
 def _check_parameters(estimator: Any, command: dict[str, Any]) -> None:
     """Raise unless the parameters are those of the command; what it leaves to the data, the data has decided."""
     for name, value in estimator.get_params(deep=False).items():
-        found, wanted = as_json_value(value), command.get(name)
+        found, wanted = as_json_value(value), command.get(option_of(name))
         if name != "verbose" and wanted not in (None, "auto") and not _same(found, wanted):  # a terminal decides that
             raise ValueError(f"its model has {name} = {quote(found)}, and its command {quote(wanted)}")
 

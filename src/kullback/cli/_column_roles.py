@@ -1,4 +1,4 @@
-"""Which columns of a table are no values of the model: one separates sequences, one has weights, others are inputs."""
+"""Which columns of a table are no values of the model: targets, inputs, weights, one that separates sequences."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,12 +9,16 @@ Label = str | int
 
 
 class Chunk(NamedTuple):
-    """Rows of values, and of each its inputs, a number for the sequence it belongs to, and its weight, where it has."""
+    """Rows of values, and of each its inputs, a number for its sequence, its weight and its targets, where it has them.
+
+    Where there are targets, the values are what they are predicted from.
+    """
 
     X: np.ndarray
     inputs: np.ndarray | None = None
     sequence: np.ndarray | None = None
     weight: np.ndarray | None = None
+    targets: np.ndarray | None = None
 
     @property
     def lengths(self) -> np.ndarray | None:
@@ -53,11 +57,15 @@ class Chunk(NamedTuple):
 
 
 class Roles(NamedTuple):
-    """The column that separates sequences, those that are inputs, and that of weights: names, or places without any."""
+    """The column that separates sequences, the inputs, the weight and the targets: names, or places without any.
+
+    `inputs` are those of linear systems. Where there are targets, all columns without a role are inputs.
+    """
 
     sequence: Label | None = None
     inputs: tuple[Label, ...] = ()
     weight: Label | None = None
+    targets: tuple[Label, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.own_columns)
@@ -65,13 +73,16 @@ class Roles(NamedTuple):
     @property
     def own_columns(self) -> list[Label]:
         """All columns that have a role."""
-        return [*self.inputs, *(label for label in (self.sequence, self.weight) if label is not None)]
+        others = [label for label in (self.sequence, self.weight) if label is not None]
+        return [*self.inputs, *others, *self.targets]
 
     def with_values(self, columns: Sequence[Label] | None) -> list[Label] | None:
         """Return all columns to read, given those of the values; None reads every column of the data."""
         if columns is None:
             return None
         twice = [label for label in columns if label in self.own_columns]
+        if twice and twice[0] in self.targets:
+            raise ValueError(f"column {twice[0]!r} is in --columns and in --target: a target cannot be an input too.")
         if twice:
             raise ValueError(f"column {twice[0]!r} cannot be a value of the model and something else too.")
         return [*columns, *self.own_columns]
@@ -84,11 +95,26 @@ class Roles(NamedTuple):
         """Split a table with these columns by their roles."""
         if not self:
             return Chunk(table)
-        places = [labels.index(label) for label in self.inputs]
+        inputs, targets = ([labels.index(label) for label in own] for own in (self.inputs, self.targets))
         sequence, weight = (
             None if label is None else table[:, labels.index(label)] for label in (self.sequence, self.weight)
         )
-        return Chunk(table[:, self.values(labels)], table[:, places] if places else None, sequence, weight)
+        return Chunk(
+            table[:, self.values(labels)],
+            table[:, inputs] if inputs else None,
+            sequence,
+            weight,
+            table[:, targets] if targets else None,
+        )
+
+    def check(self, labels: Sequence[Label], data: object) -> None:
+        """Raise unless a table with these columns has those of all roles, and values besides."""
+        for label in self.own_columns:
+            if label not in labels:
+                shown = ", ".join(repr(each) for each in labels[:10]) + (", …" if len(labels) > 10 else "")
+                raise ValueError(f"{data} has no column {label!r}: it has {shown}.")
+        if self.targets and not self.values(labels):
+            raise ValueError(f"{data} has no column besides {self.own_columns}: there is nothing to predict from.")
 
 
 def concatenate(chunks: Sequence[Chunk]) -> Chunk:

@@ -1,7 +1,7 @@
 """kullback combine."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -34,7 +34,11 @@ def combine(
     saved = [SavedModel.load(path) for path in models]
     first = saved[0]
     for path, other in zip(models, saved, strict=True):
-        for what, mine, theirs in (("columns", first.names, other.names), ("categories", first.codes, other.codes)):
+        for what, mine, theirs in (
+            ("columns", first.names, other.names),
+            ("categories", first.codes, other.codes),
+            ("targets", first.roles.targets, other.roles.targets),
+        ):
             if mine != theirs:
                 raise ValueError(f"{path} and {models[0]} have different {what}: {theirs} and {mine}.")
     try:
@@ -45,7 +49,8 @@ def combine(
         together = estimators.combine(
             [one.estimator for one in saved], shares, n_components=n_components, random_state=random_state
         )
-    columns = {"names": first.names, "codes": first.codes}
+    columns: dict[str, Any] = {"names": first.names, "codes": first.codes}
+    columns |= {"targets": list(first.roles.targets)} if first.roles.targets else {}
     write_model(together, save, columns, arguments=command_line(context))
     if not quiet:
         print_answer(f"{first.kind} of {len(saved)} models, {together.n_points_seen_:,.0f} points: {save}")

@@ -13,7 +13,7 @@ from kullback.cli._batch_fit import fit_batch
 from kullback.cli._checkpoint import Checkpoint
 from kullback.cli._column_roles import Roles
 from kullback.cli._command_line import command_line
-from kullback.cli._fit_check import Wish, check_wish
+from kullback.cli._fit_check import Wish, check_wish, learns_online
 from kullback.cli._fit_method import Method, choose_method, method_of_checkpoint
 from kullback.cli._fit_result import print_result
 from kullback.cli._from_model import columns_to_go_on, load_to_go_on
@@ -22,6 +22,8 @@ from kullback.cli._labels import parse_labels
 from kullback.cli._messages import as_json_value, print_message, print_warnings
 from kullback.cli._model_file import write_model
 from kullback.cli._online_fit import fit_online
+from kullback.cli._options import option_of
+from kullback.cli._pairs import has_targets
 from kullback.cli._progress import Progress
 from kullback.cli._progress_line import ProgressLine
 from kullback.estimators import REGISTRY, check_parameters
@@ -46,9 +48,10 @@ def fit(
     method: Annotated[
         Method,
         typer.Option(
-            help="em: batch EM, on all rows at once, until it converges. online: one step for each batch, with memory "
-            "for one batch. auto: em for files of at most 16 batches, online for longer ones, streams and --from.",
-            metavar="[auto|online|em]",
+            help="em: batch EM, on all rows at once, until it converges; a regressor or a classifier calls it batch. "
+            "online: one step for each batch, with memory for one batch. auto: all at once for files of at most 16 "
+            "batches, online for longer ones, streams and --from.",
+            metavar="[auto|online|em|batch]",
         ),
     ] = Method.auto,
     passes: Annotated[
@@ -65,6 +68,13 @@ def fit(
     ] = 0,
     format: given.Format = None,
     columns: given.Columns = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="The column to predict from the others (regressor, classifier); several of a regressor with commas.",
+            metavar="NAME,…",
+        ),
+    ] = None,
     sequence_column: Annotated[
         str | None,
         typer.Option(
@@ -123,7 +133,8 @@ def fit(
     show_activity(f"reading {data} and compiling", quiet or as_json)
     sequence = parse_labels(sequence_column, "sequence-column", header) or [None]
     weight = parse_labels(weight_column, "weight-column", header) or [None]
-    roles = Roles(sequence[0], tuple(parse_labels(input_columns, "input-columns", header) or ()), weight[0])
+    inputs = tuple(parse_labels(input_columns, "input-columns", header) or ())
+    roles = Roles(sequence[0], inputs, weight[0], tuple(parse_labels(target, "target", header) or ()))
     labels, before_this = parse_labels(columns, "columns", header), None
     if from_model is not None:
         before_this = load_to_go_on(from_model, estimator, chosen)
@@ -135,12 +146,23 @@ def fit(
     if before_this is not None:
         rows.know(before_this.column_section)
     wish = Wish(
-        method, passes, shuffle, checkpoint is not None, resume, scheduler is not None, bool(from_model), continues
+        method,
+        passes,
+        shuffle,
+        checkpoint is not None,
+        resume,
+        scheduler is not None,
+        bool(from_model),
+        continues,
+        method,
     )
     check_wish(estimator, rows, wish)
     for goal in (save, *([] if checkpoint is None else [checkpoint])):
         check_writable(goal)
     check_parameters(estimator)
+    method = Method.em if method is Method.batch else method
+    if method is Method.auto and has_targets(estimator) and not learns_online(estimator):
+        method = Method.em
     series = REGISTRY[type(estimator).__name__].capabilities.data == "sequences"
     if roles.weight is not None and series and method is Method.auto:
         method = Method.em
@@ -156,7 +178,7 @@ def fit(
             command = {"kind": type(estimator).__name__, **rows.settings, "passes": passes, "method": str(method)}
             command |= {} if from_model is None else {"from": str(from_model.resolve())}
             command |= {"continues": True} if continues else {}
-            command |= {name: as_json_value(value) for name, value in estimator.get_params().items()}
+            command |= {option_of(name): as_json_value(value) for name, value in estimator.get_params().items()}
             kept = stack.enter_context(Checkpoint(checkpoint, command, 0 if rows.piped else checkpoint_every))
             found, known, before = kept.begin(resume)
             if found is not None:
@@ -174,7 +196,7 @@ def fit(
             line = ProgressLine(quiet, as_json)
             outcome = fit_online(estimator, rows, passes, before, kept, line, continues)
     if not estimator.has_started:
-        print_message("stopped before there were enough rows to start from: there is nothing to save.")
+        print_message("stopped before there was a model: there is nothing to save.")
         raise typer.Exit(outcome.code)
     write_model(estimator, save, rows.columns, arguments=command_line(context))
     if not quiet:

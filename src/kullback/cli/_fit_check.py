@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 from kullback.cli._fit_method import Method
 from kullback.cli._input import Input
+from kullback.cli._pairs import has_targets
+from kullback.cli._registry import command_name
 from kullback.estimators import REGISTRY
 
 
@@ -18,6 +20,7 @@ class Wish(NamedTuple):
     on_cluster: bool
     from_model: bool
     continues: bool
+    asked: Method = Method.auto
 
 
 def check_wish(estimator: Any, rows: Input, wish: Wish) -> None:
@@ -25,6 +28,7 @@ def check_wish(estimator: Any, rows: Input, wish: Wish) -> None:
     kind = type(estimator).__name__
     series = REGISTRY[kind].capabilities.data == "sequences"
     for problem in (
+        *_problems_of_targets(estimator, rows, wish),
         *_problems_of_method(estimator, wish),
         *_problems_of_series(kind, rows, wish, series),
         *_problems_of_weights(kind, rows, wish, series),
@@ -32,6 +36,37 @@ def check_wish(estimator: Any, rows: Input, wish: Wish) -> None:
     ):
         if problem:
             raise ValueError(problem)
+
+
+def learns_online(estimator: Any) -> bool:
+    """Whether a model of targets can be learned batch by batch: trees need all rows at once."""
+    return estimator.method != "trees"
+
+
+def _problems_of_targets(estimator: Any, rows: Input, wish: Wish) -> list[Any]:
+    name = command_name(type(estimator).__name__)
+    if not has_targets(estimator):
+        return [
+            rows.roles.targets and f"--target is for regressor and classifier: {name} learns from all columns alike.",
+            wish.method is Method.batch and f"--method batch is for regressor and classifier: of {name} it is em.",
+        ]
+    model = f"--model {estimator.method}"
+    return [
+        not rows.roles.targets and f"{name} needs --target NAME: the column to predict from the others.",
+        len(set(rows.roles.targets)) < len(rows.roles.targets) and "--target names a column twice.",
+        wish.asked is Method.em and f"--method em is for models with hidden variables: of a {name} it is batch.",
+        not learns_online(estimator)
+        and (wish.method is Method.online or rows.piped or wish.from_model or wish.passes > 1 or wish.shuffle)
+        and f"{model} learns from all rows of a file at once: use --model linear for streams, --method online, "
+        "--passes, --shuffle and --from.",
+        wish.from_model
+        and wish.method in (Method.em, Method.batch)
+        and f"--from with {name} is for --method online: a fit to all rows ends at the same model wherever it begins.",
+        estimator.method != "linear" and wish.on_cluster and f"--scheduler is for --model linear: fit {model} here.",
+        wish.on_cluster
+        and wish.method is Method.online
+        and f"--scheduler with {name} is for --method batch: online, fit on one machine, or use `kullback combine`.",
+    ]
 
 
 def _problems_of_method(estimator: Any, wish: Wish) -> list[Any]:

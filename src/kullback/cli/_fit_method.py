@@ -18,6 +18,7 @@ class Method(enum.StrEnum):
     auto = "auto"
     online = "online"
     em = "em"
+    batch = "batch"  # what stands for em where nothing is hidden
 
 
 def choose_method(data: Input, method: Method, asks_for_online: bool) -> Method:

@@ -6,6 +6,7 @@ from typing import Any
 from kullback.cli._fit_method import Method
 from kullback.cli._messages import count, print_answer, write_json
 from kullback.cli._online_fit import Outcome
+from kullback.cli._pairs import has_targets
 
 
 def print_result(
@@ -14,7 +15,8 @@ def print_result(
     """Print what was fitted to how many rows, how, and where the model is."""
     rows, kind = outcome.progress.rows, type(estimator).__name__
     if as_json:
-        facts = {"kind": kind, "saved": str(save), "done": outcome.progress.done, "method": str(method), "rows": rows}
+        named = "batch" if method is Method.em and has_targets(estimator) else str(method)
+        facts = {"kind": kind, "saved": str(save), "done": outcome.progress.done, "method": named, "rows": rows}
         facts |= {"bad_rows": outcome.bad_rows, "log_likelihood": float(estimator.lower_bound_)}
         write_json({**facts, "seconds": round(seconds, 3)})
         return
@@ -23,7 +25,21 @@ def print_result(
     print_answer(f"{kind} of {count(rows, 'row')}{left_out}, {how}, {seconds:.1f} s: {save}")
 
 
+#: What the iterations of a model of targets are, and what they are called.
+_OF_TARGETS = {
+    "linear": ("Fisher scoring", "iteration"),
+    "network": ("a network", "epoch"),
+    "trees": ("boosted trees", "round"),
+}
+
+
 def _how(estimator: Any, method: Method, passes: int) -> str:
+    if has_targets(estimator):
+        how, each = _OF_TARGETS[estimator.method]
+        if method is Method.em:
+            end = f"converged after {count(estimator.n_iter_, each)}"
+            return f"{how}, {end if estimator.converged_ else count(estimator.n_iter_, each) + ', not converged'}"
+        return f"{how} online, {count(passes, 'pass', 'passes')}"
     if method is Method.em:
         steps = count(estimator.n_iter_, "iteration")
         return f"batch EM, converged after {steps}" if estimator.converged_ else f"batch EM, {steps}, not converged"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from kullback.cli._column_roles import Label, Roles
+from kullback.cli._options import option_of
 from kullback.cli._registry import command_name
 from kullback.cli._saved_model import SavedModel
 from kullback.storage import quote
@@ -31,7 +32,7 @@ def load_to_go_on(path: Path, estimator: Any, chosen: set[str]) -> SavedModel:
         if name in _LEARNING:
             new[name] = value
         elif not _same(value, theirs[name]):
-            option = "--" + name.replace("_", "-")
+            option = "--" + option_of(name).replace("_", "-")
             raise ValueError(
                 f"{option} is {quote(value)}, and {path} was fitted with {quote(theirs[name])}: leave {option} out, or "
                 f"fit anew without --from."
@@ -50,11 +51,12 @@ def columns_to_go_on(
     for option, ours, theirs in (
         ("--sequence-column", roles.sequence, saved.roles.sequence),
         ("--input-columns", roles.inputs or None, saved.roles.inputs or None),
+        ("--target", roles.targets or None, saved.roles.targets or None),
     ):
         if ours is not None and ours != theirs:
             raise ValueError(f"{option} is {quote(ours)}, and {path} was fitted with {quote(theirs)}.")
     kept: list[Label] | None = columns if names is None else list(names)
-    return kept, roles._replace(sequence=saved.roles.sequence, inputs=saved.roles.inputs)
+    return kept, saved.roles._replace(weight=roles.weight, targets=saved.roles.targets or roles.targets)
 
 
 def _decided(estimator: Any, parameters: dict[str, Any]) -> dict[str, Any]:

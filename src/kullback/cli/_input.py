@@ -49,7 +49,8 @@ class Input:
     def settings(self) -> dict[str, Any]:
         """Where the data is, and how it is read."""
         where = "-" if self._is_unnamed else str(Path(self._data).resolve())
-        return {"data": where, **self._options, "inputs": list(self.roles.inputs)}
+        targets = {"targets": list(self.roles.targets)} if self.roles.targets else {}
+        return {"data": where, **self._options, "inputs": list(self.roles.inputs), **targets}
 
     @property
     def _is_unnamed(self) -> bool:
@@ -74,7 +75,11 @@ class Input:
         """Open it for a pass, with the codes of words that were met before."""
         ahead = 0 if self.piped else ahead  # what is read ahead from a pipe is lost with the process
         codes = self._known.get("codes") if codes is None else codes
-        return open_data(self._stream_or_path(), seed=self._seed + epoch, codes=codes, ahead=ahead, **self._options)
+        options = {"seed": self._seed + epoch, "codes": codes, "ahead": ahead, **self._options}
+        source = open_data(self._stream_or_path(), **options)
+        if self.roles.targets:
+            self.roles.check(self._labels(source, len(source.kinds)), self)
+        return source
 
     def know(self, columns: Columns) -> None:
         """Read the columns as a model knows them: their words are given."""
@@ -120,11 +125,14 @@ class Input:
         self.columns = {"names": names, "codes": source.codes}
         if self.roles:
             self.columns |= {"sequence": self.roles.sequence, "inputs": list(self.roles.inputs)}
+        if self.roles.targets:
+            self.columns["targets"] = list(self.roles.targets)
 
     def kinds(self, source: Any) -> tuple[dict[str, str], dict[str, str]]:
-        """Return what the columns of the model hold, and what those hold that are inputs."""
+        """Return what the columns of the model hold, and what those hold that are inputs. Targets are neither."""
         inputs, weight = set(map(str, self.roles.inputs)), str(self.roles.weight)
-        held = {label: kind for label, kind in source.kinds.items() if kind != "sequence"}
+        targets = set(map(str, self.roles.targets))
+        held = {label: kind for label, kind in source.kinds.items() if kind != "sequence" and label not in targets}
         if self.roles.weight is not None:
             held.pop(weight)
         values = {label: kind for label, kind in held.items() if label not in inputs}

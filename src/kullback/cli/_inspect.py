@@ -12,8 +12,8 @@ _SOME = 10
 def inspect(model: Model, as_json: Json = False) -> None:
     """Print what a model file contains.
 
-    The kind, the version that wrote it, how many rows it was fitted to, columns, parameters and attributes. Long lists
-    are cut; --json has them whole.
+    The kind, the version that wrote it, how many rows it was fitted to, columns, parameters and attributes; of linear
+    models of a target also the coefficients. Long lists are cut; --json has them whole.
     """
     from safetensors import safe_open
 
@@ -32,15 +32,19 @@ def inspect(model: Model, as_json: Json = False) -> None:
         "points_seen": attributes.get("n_points_seen_"),
         "batches_seen": attributes.get("n_batches_seen_"),
         "columns": saved.names,
+        "targets": list(saved.roles.targets) or None,
         "words": saved.codes,
         "checkpoint": saved.checkpoint,
         "parameters": {name: as_json_value(value) for name, value in estimator.get_params(deep=False).items()},
         "attributes": attributes,
     }
+    coefficients = _coefficients(saved)
+    if coefficients is not None:
+        facts["coefficients"] = coefficients
     if as_json:
         write_json(facts)
         return
-    for name in ("kind", "version", "points_seen", "batches_seen", "columns"):
+    for name in ("kind", "version", "points_seen", "batches_seen", "columns", "targets"):
         value = facts[name]
         _line(name.replace("_", " "), _cut(value) if isinstance(value, list) else value)
     for name, words in saved.codes.items():
@@ -54,6 +58,34 @@ def inspect(model: Model, as_json: Json = False) -> None:
     print_answer("attributes")
     for name, value in attributes.items():
         _line(f"  {name}", _summarize(value))
+    if coefficients is not None:
+        print_answer("coefficients")
+        _line("", "  ".join(f"{name:>12}" for name in coefficients["of"]))
+        for name, row in zip(coefficients["columns"], coefficients["values"], strict=True):
+            _line(f"  {name}", "  ".join(f"{value:>12.6g}" for value in row))
+
+
+def _coefficients(saved: Any) -> dict[str, Any] | None:
+    """Return the coefficients of a linear model of targets: a row for each column, in the units of the data."""
+    import numpy as np
+
+    from kullback.estimators import coordinate_names
+
+    estimator = saved.estimator
+    if not saved.has_targets or estimator.method != "linear":
+        return None
+    if saved.names is not None:
+        estimator.feature_names_in_ = np.array(saved.names, dtype=object)
+    targets = set(map(str, saved.roles.targets))
+    estimator.categories_ = {label: words for label, words in saved.codes.items() if label not in targets}
+    if saved.kind == "Classifier":
+        classes = [str(each) for each in estimator.classes_.tolist()]
+        of, table = classes[-len(estimator.coef_) :], np.column_stack([estimator.intercept_, estimator.coef_])
+    else:
+        table = estimator.free_coefficients_
+        names = list(map(str, saved.roles.targets))
+        of = coordinate_names(estimator.to_model().kind, names if len(names) > 1 else [""])
+    return {"of": of, "columns": ["(intercept)", *estimator.design_names_], "values": table.T.tolist()}
 
 
 def _cut(entries: list[Any]) -> str:

@@ -23,6 +23,19 @@ _PARAMETERS = re.compile(
 )
 
 
+#: A parameter whose option has another name.
+_MODELS = re.compile(r"\bmethod='(linear|network|trees)'")
+
+#: What the library says of calls, as it is said of commands.
+_SPELLED = {
+    "leave it out (columns)": "leave it out (--columns names the others)",
+    "missing='indicator'": "--missing indicator",
+    " If others are to come, pass classes= to partial_fit.": "",
+    "Pass all classes to the first call of partial_fit.": "Begin with rows that have all classes (--batch-rows), or "
+    "fit to a file.",
+}
+
+
 def count(number: int, name: str, names: str | None = None) -> str:
     """Return a number of things, of which one is called `name`.
 
@@ -39,7 +52,10 @@ def spell_options(text: str) -> str:
     "increase --max-iter, or --tol; --n-init is 'x' (--skip-bad leaves such rows out)."
     """
     text = _PARAMETERS.sub(lambda name: "--" + name[0].replace("_", "-"), text)
-    return text.replace("leave it out (columns)", "leave it out (--columns names the others)")
+    text = _MODELS.sub(r"--model \1", text)
+    for ours, typed in _SPELLED.items():
+        text = text.replace(ours, typed)
+    return text
 
 
 def print_message(text: str) -> None:

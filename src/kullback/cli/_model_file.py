@@ -9,7 +9,7 @@ import numpy as np
 from kullback import estimators
 from kullback.storage import is_count
 
-#: What is known of columns: their names, the words of some, which one separates sequences, and which are inputs.
+#: What is known of columns: their names, the words of some, which one separates sequences, which are inputs or targets.
 Columns = dict[str, Any]
 
 
@@ -31,16 +31,19 @@ def write_model(
 ) -> None:
     """Write a fitted estimator with what the command knows besides, and the words of the command.
 
-    The names of columns and their categories belong to the estimator, so that Python can feed it frames too.
+    The names of columns and their categories belong to the estimator, so that Python can feed it frames too; the
+    categories of a target are its classes.
     """
     named = copy.copy(estimator)
     if columns is not None:
         if columns.get("names") is not None:
             named.feature_names_in_ = np.array(columns["names"], dtype=object)
         vars(named).pop("categories_", None)
-        if columns.get("codes"):
-            named.categories_ = columns["codes"]
-        columns = {name: value for name, value in columns.items() if name in ("sequence", "inputs")}
+        targets = set(map(str, columns.get("targets", ())))
+        categories = {label: words for label, words in (columns.get("codes") or {}).items() if label not in targets}
+        if categories:
+            named.categories_ = categories
+        columns = {name: value for name, value in columns.items() if name in ("sequence", "inputs", "targets")}
     section = {"source": columns, "checkpoint": checkpoint, "arguments": arguments}
     estimators.save(named, path, {name: value for name, value in section.items() if value is not None})
 
@@ -60,6 +63,7 @@ def read_model(path: Path) -> ModelFile:
             raise ValueError("source must be names and words of columns")
         _check_columns(columns, vars(estimator).get("n_features_in_"))
         codes = {} if codes is None and "source" in section else codes
+        codes = _with_classes(codes, columns.get("targets"), vars(estimator).get("classes_"))
         columns = {**columns, "names": None if names is None else names.tolist(), "codes": codes}
         if checkpoint is not None:
             checkpoint = _current(checkpoint)
@@ -71,16 +75,27 @@ def read_model(path: Path) -> ModelFile:
     return ModelFile(estimator, columns, checkpoint, arguments)
 
 
+def _with_classes(codes: Any, targets: Any, classes: Any) -> Any:
+    """Return the categories of columns with those of a target, where it holds words."""
+    if not targets or not isinstance(classes, np.ndarray) or classes.dtype.kind != "U":
+        return codes
+    return {**(codes or {}), str(targets[0]): classes.tolist()}
+
+
 def _are_columns(value: Any) -> bool:
-    if not isinstance(value, dict) or not set(value) <= {"names", "codes", "sequence", "inputs"}:
+    if not isinstance(value, dict) or not set(value) <= {"names", "codes", "sequence", "inputs", "targets"}:
         return False
-    names, codes, sequence, inputs = (value.get(name) for name in ("names", "codes", "sequence", "inputs"))
+    names, codes, sequence = (value.get(name) for name in ("names", "codes", "sequence"))
     return (
         (names is None or (_are_words(names) and len(set(names)) == len(names)))
         and (codes is None or (isinstance(codes, dict) and all(map(_are_words, codes.values()))))
         and (sequence is None or _is_label(sequence))
-        and (inputs is None or (isinstance(inputs, list) and all(map(_is_label, inputs))))
+        and all(_are_labels(value.get(name)) for name in ("inputs", "targets"))
     )
+
+
+def _are_labels(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(map(_is_label, value)) and len(set(value)) == len(value))
 
 
 def _are_words(value: Any) -> bool:
@@ -98,7 +113,8 @@ def _check_columns(columns: Columns, count: int | None) -> None:
     names = columns.get("names")
     if count is None or (names is not None and len(names) != count):
         raise ValueError(f"source has {len(names or ())} names for {count} columns")
-    others = [label for label in (*(columns.get("inputs") or ()), columns.get("sequence")) if label is not None]
+    roles = (*(columns.get("inputs") or ()), *(columns.get("targets") or ()), columns.get("sequence"))
+    others = [label for label in roles if label is not None]
     labels = {*(names or map(str, range(count + len(others)))), *map(str, others)}
     strange = [label for label in columns.get("codes") or () if label not in labels]
     if strange:

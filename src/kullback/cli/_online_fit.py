@@ -12,6 +12,7 @@ from kullback.cli._column_roles import Chunk
 from kullback.cli._data_errors import naming_rows
 from kullback.cli._input import Input
 from kullback.cli._messages import mute_notes
+from kullback.cli._pairs import ClassCollector, check_new_words, check_target, has_targets, pair_rows
 from kullback.cli._progress import Progress
 from kullback.cli._progress_line import ProgressLine
 from kullback.cli._stop import Stop
@@ -63,21 +64,27 @@ def _learn_batches(
     """
     series = REGISTRY[type(estimator).__name__].capabilities.data == "sequences"
     source: Any = None
+    classes: Any = None
     data.check(before.data)
     rows, last, whole = before.rows, before.sequence, before.data
     if series and not continues and before.position is None and before.epoch < passes:
         estimator.end_series()  # that of a model to go on from: these rows are another
     for epoch in range(before.epoch, passes):
-        source = _open(estimator, data, epoch, stop)
+        source, found = _open(estimator, data, epoch, stop)
         if source is None:
             return
+        classes = found if classes is None else classes
         if epoch == before.epoch and before.position is not None:
             source.resume(before.position)
         for table in stop.until(source) if series else _join_first(estimator, stop, source):
             chunk = data.split(source, table)
             read = source.position["done"]
-            with naming_rows(data, range(read - len(table) + 1, read + 1), [*data.kinds(source)[0]]):
-                _learn(estimator, chunk, series, last)
+            numbers, labels = range(read - len(table) + 1, read + 1), [*data.kinds(source)[0]]
+            if has_targets(estimator):
+                _learn_pairs(estimator, data, source, chunk, numbers, classes)
+            else:
+                with naming_rows(data, numbers, labels):
+                    _learn(estimator, chunk, series, last)
             rows += len(table)
             last = None if chunk.sequence is None else float(chunk.sequence[-1])
             data.remember_columns(source, table.shape[1])
@@ -93,25 +100,35 @@ def _learn_batches(
     yield Progress(passes, None, rows, True, data=whole), source
 
 
-def _open(estimator: Any, data: Input, epoch: int, stop: Stop) -> Any:
+def _open(estimator: Any, data: Input, epoch: int, stop: Stop) -> tuple[Any, Any]:
     """Open the data for a pass, once the words of its columns are known; None if a signal came before.
 
-    Words of a file are looked for before the first pass: a model of categories must know how many there are. Those of
-    standard input come as they come.
+    Words of a file are looked for before the first pass: a model of categories must know how many there are, and a
+    classifier which classes, which are returned besides. Those of standard input come as they come.
     """
     known = data.columns.get("codes") if epoch or data.is_known or not data.piped else None
     source = stop.wait_for(functools.partial(data.open, epoch, known))
     if source is None:
-        return None
+        return None, None
     values, inputs = data.kinds(source)
-    choose_families(estimator, values, inputs)
-    if known is not None or data.piped or "words" not in source.kinds.values():
-        return source
+    pairs = has_targets(estimator)
+    if pairs:
+        check_target(estimator, data, source)
+    else:
+        choose_families(estimator, values, inputs)
+    collector = ClassCollector(estimator, data, source)
+    wants = "words" in source.kinds.values() or collector.wanted
+    if known is not None or data.piped or not wants:
+        return source, None
     with mute_notes():
-        for _ in stop.until(source):
-            pass
-    set_category_counts(estimator, values, source.codes)
-    return None if stop.requested else stop.wait_for(functools.partial(data.open, epoch, source.codes))
+        for table in stop.until(source):
+            collector.add(table)
+    if not pairs:
+        set_category_counts(estimator, values, source.codes)
+    if stop.requested:
+        return None, None
+    classes = collector.classes
+    return stop.wait_for(functools.partial(data.open, epoch, collector.codes)), classes
 
 
 def _learn(estimator: Any, chunk: Chunk, series: bool, last: float | None) -> None:
@@ -122,6 +139,19 @@ def _learn(estimator: Any, chunk: Chunk, series: bool, last: float | None) -> No
         estimator.partial_fit(chunk.X, continues=True, **chunk.extras)
     else:
         estimator.continue_stream(chunk.X, chunk.lengths, chunk.inputs, new_series=chunk.sequence[0] != last)
+
+
+def _learn_pairs(estimator: Any, data: Input, source: Any, chunk: Chunk, numbers: range, classes: Any) -> None:
+    """Learn from the rows that have a target and a weight; the first ones of a classifier come with all classes."""
+    labels, targets = [*data.kinds(source)[0]], [*map(str, data.roles.targets)]
+    check_new_words(estimator, data, source)
+    with naming_rows(data, numbers, labels, targets):
+        pairs = pair_rows(estimator, data, source, chunk)
+    if not len(pairs.y):
+        return
+    known = {"classes": classes} if classes is not None and not estimator.has_started else {}
+    with naming_rows(data, pairs.numbers(numbers), labels, targets):
+        estimator.partial_fit(pairs.X, pairs.y, sample_weight=pairs.weight, **known)
 
 
 def _join_first(estimator: Any, stop: Stop, source: Iterable[Any]) -> Iterator[Any]:

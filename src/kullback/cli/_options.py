@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from kullback.cli._texts import option_text
-from kullback.estimators import ParameterValues, parameter_values
+from kullback.estimators import REGISTRY, ParameterValues, parameter_values
 
 #: Parameters that mean nothing here: the command has its own progress and its own way to go on, two are accepted for
 #: the sake of other libraries, and what is fixed would have to be set as an attribute_ before.
@@ -22,24 +22,44 @@ MODEL = "Options of the model"
 #: until it converges, where hmmlearn's ten iterations end before.
 DEFAULTS = {"family": "auto", "n_iter": 100}
 
+#: Parameters that have another name here: `--method` says how the command learns.
+RENAMED = {"method": "model"}
+
+
+def option_of(parameter: str) -> str:
+    """Return what the option of a parameter is called, with underscores."""
+    return RENAMED.get(parameter, parameter)
+
+
+def parameter_of(option: str) -> str:
+    """Return the parameter that an option sets."""
+    return next((name for name, other in RENAMED.items() if other == option), option)
+
+
+def default_of(kind: type, parameter: inspect.Parameter) -> Any:
+    """Return the default of an option: that of the constructor, or, of models without targets, one of DEFAULTS."""
+    if REGISTRY[kind.__name__].capabilities.data == "pairs":
+        return parameter.default
+    return DEFAULTS.get(parameter.name, parameter.default)
+
 
 def options_of(kind: type) -> list[inspect.Parameter]:
     """Return a keyword-only parameter, annotated for typer, for each parameter of an estimator's constructor.
 
-    Names and, but for DEFAULTS, defaults are those of the constructor. Types are those of the constraints: yes or no is
-    a pair of flags; one word of several; a number; numbers or words with commas between them; for arrays also a .npy
-    file. The word `none` is None where that is allowed.
+    Names, but for RENAMED, and defaults, but for DEFAULTS, are those of the constructor. Types are those of the
+    constraints: yes or no is a pair of flags; one word of several; a number; numbers or words with commas between them;
+    for arrays also a .npy file. The word `none` is None where that is allowed.
     """
     values, parameters = parameter_values(kind), inspect.signature(kind).parameters.values()
     return [
-        _option(each, values[each.name], option_text(kind.__name__, each.name))
+        _option(each, default_of(kind, each), values[each.name], option_text(kind.__name__, each.name))
         for each in parameters
         if each.name not in NOT_HERE
     ]
 
 
-def _option(parameter: inspect.Parameter, values: ParameterValues, text: str) -> inspect.Parameter:
-    name, default = parameter.name, DEFAULTS.get(parameter.name, parameter.default)
+def _option(parameter: inspect.Parameter, default: Any, values: ParameterValues, text: str) -> inspect.Parameter:
+    name = option_of(parameter.name)
     flag = "--" + name.replace("_", "-")
     if values.truth:
         option = typer.Option(f"{flag}/--no-{flag[2:]}", help=text, rich_help_panel=MODEL)

@@ -33,6 +33,7 @@ def report(
 
     from kullback.cli._activity import clear_activity
     from kullback.cli._messages import print_answer, print_warnings
+    from kullback.cli._predictions import targets_of
     from kullback.cli._saved_model import SavedModel
     from kullback.report import write_report
     from kullback.storage import check_writable
@@ -50,7 +51,7 @@ def report(
     if data is not None:
         origin["Data"] = "standard input" if data == "-" else Path(data).name
     with print_warnings(quiet=True):  # the table has the names of the model, and an array cannot say so
-        shown = {} if chunk is None else {"data": chunk.X, **chunk.extras}
+        shown = {} if chunk is None else {"data": chunk.X, **chunk.extras, **targets_of(saved, chunk)}
         others = {name: SavedModel.load(path).estimator for name, path in _names(before).items()}
         with tempfile.TemporaryDirectory() if to_output else contextlib.nullcontext() as folder:
             page = write_report(

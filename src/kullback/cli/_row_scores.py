@@ -8,6 +8,7 @@ import numpy as np
 
 from kullback.cli._column_roles import Chunk
 from kullback.cli._output_columns import Values
+from kullback.cli._pairs import known_targets
 from kullback.cli._saved_model import SavedModel
 from kullback.estimators import Anomalies
 
@@ -27,6 +28,10 @@ class RowScores(NamedTuple):
 
 def row_scorer(saved: SavedModel, responsibilities: bool = False) -> Callable[[Chunk], RowScores]:
     """Return what scores the rows of one chunk after the other."""
+    if saved.has_targets:
+        if not saved.roles.targets:
+            raise ValueError("this model does not know which column its target is: it was not fitted by this command.")
+        return functools.partial(_score_targets, saved)
     if saved.has_time:
         return SeriesScorer(saved, responsibilities)
     return functools.partial(_score_table, saved, responsibilities)
@@ -41,6 +46,19 @@ def _score_table(saved: SavedModel, responsibilities: bool, chunk: Chunk) -> Row
     component = saved.estimator.predict(chunk.X) if saved.capabilities.predicts else None
     shares = saved.estimator.predict_proba(chunk.X) if responsibilities else None
     return RowScores(saved.estimator.score_samples(chunk.X), component, shares, {})
+
+
+def _score_targets(saved: SavedModel, chunk: Chunk) -> RowScores:
+    """Return the log density of targets given inputs; NaN where there is none."""
+    assert chunk.targets is not None
+    there = ~np.isnan(chunk.targets).all(axis=1)
+    found = np.full(len(there), np.nan)
+    if there.any():
+        known = vars(saved.estimator).get("classes_")
+        truth = known is not None and known.dtype == bool
+        targets = known_targets(saved.estimator, saved.codes, saved.roles.targets, chunk.targets[there], truth)
+        found[there] = saved.estimator.score_samples(chunk.X[there], targets)
+    return RowScores(found, None, None, {})
 
 
 class SeriesScorer:

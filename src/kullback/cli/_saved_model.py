@@ -16,7 +16,8 @@ from kullback.estimators import REGISTRY, Capabilities
 class SavedModel(NamedTuple):
     """An estimator, the names of its columns, if it was fitted with some, and the words of columns that had words.
 
-    `roles` are columns besides: the one that separates sequences, and inputs. A file may be a `checkpoint` of a fit.
+    `roles` are columns besides: the one that separates sequences, inputs, targets. A file may be a `checkpoint` of a
+    fit.
     `arguments` are the words of the command that made it, if one did.
     """
 
@@ -31,14 +32,16 @@ class SavedModel(NamedTuple):
     def load(cls, path: Path) -> "SavedModel":
         """Read a model that this command or the library has saved."""
         estimator, columns, checkpoint, arguments = read_model(path)
-        roles = Roles(columns.get("sequence"), tuple(columns.get("inputs") or ()))
+        inputs, targets = (tuple(columns.get(name) or ()) for name in ("inputs", "targets"))
+        roles = Roles(columns.get("sequence"), inputs, targets=targets)
         return cls(estimator, columns["names"], columns["codes"] or {}, roles, checkpoint, arguments)
 
     @property
     def column_section(self) -> Columns:
         """What a model file says of the columns."""
         roles = {"sequence": self.roles.sequence, "inputs": list(self.roles.inputs)} if self.roles else {}
-        return {"names": self.names, "codes": self.codes, **roles}
+        targets = {"targets": list(self.roles.targets)} if self.roles.targets else {}
+        return {"names": self.names, "codes": self.codes, **roles, **targets}
 
     @property
     def kind(self) -> str:
@@ -55,6 +58,23 @@ class SavedModel(NamedTuple):
         """Whether rows follow each other."""
         return self.capabilities.data == "sequences"
 
+    @property
+    def has_targets(self) -> bool:
+        """Whether it is a model of targets given inputs."""
+        return self.capabilities.data == "pairs"
+
+    @property
+    def of_inputs(self) -> "SavedModel":
+        """The same model, for data whose targets are not looked at."""
+        targets = set(map(str, self.roles.targets))
+        codes = {label: words for label, words in self.codes.items() if label not in targets}
+        return self._replace(roles=self.roles._replace(targets=()), codes=codes)
+
+    def for_source(self, source: Any) -> "SavedModel":
+        """Return the model as `of_inputs`, or this one where a source without names has the targets besides."""
+        width = self.estimator.n_features_in_ + len(self.roles.targets)
+        return self if source.names is None and len(source.kinds) == width else self.of_inputs
+
     def require(self, capable: bool, command: str, models: str) -> None:
         """Raise unless the model is capable of what a command asks."""
         if not capable:
@@ -64,7 +84,10 @@ class SavedModel(NamedTuple):
         """Open data with the columns and the words that the model knows."""
         columns = self.roles.with_values(self.names) if header and self.names else None
         known: dict[str, Any] = {"columns": columns, "codes": self.codes, "sequence": self.roles.sequence}
-        return open_data(data, header=header, **known, **options)
+        source = open_data(data, header=header, **known, **options)
+        if self.roles.targets:
+            self.roles.check(source.names or list(range(len(source.kinds))), data)
+        return source
 
     def chunks(self, source: Any) -> Iterator[Chunk]:
         """Yield what a source has, split by the roles of its columns."""

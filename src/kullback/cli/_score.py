@@ -6,6 +6,9 @@ import typer
 
 from kullback.cli import _arguments as given
 
+#: The share of anomalies, where none is given.
+_ANOMALY = 0.01
+
 
 def score(
     model: given.Model,
@@ -15,9 +18,12 @@ def score(
     row_numbers: given.RowNumbers = True,
     responsibilities: given.Responsibilities = False,
     anomaly: Annotated[
-        float,
-        typer.Option(help="A row is an anomaly if it is less likely than all but this share of the model's rows."),
-    ] = 0.01,
+        float | None,
+        typer.Option(
+            help="A row is an anomaly if it is less likely than all but this share of the model's rows. Default: 0.01.",
+            metavar="NUMBER",
+        ),
+    ] = None,
     contributions: Annotated[
         bool,
         typer.Option(
@@ -38,7 +44,10 @@ def score(
     Rows of a series are scored given the rows before them, and their component is the most probable state so far. The
     limit of anomalies comes from 10,000 rows that are drawn from the model itself, not from the data. The
     unlikely_column of an anomaly is the one that is most surprising given the others, compared with what is usual.
+    Regressors and classifiers give the log-likelihood of the target given the other columns, and no more.
     """
+    import numpy as np
+
     from kullback.cli._kept_columns import KeptColumns
     from kullback.cli._messages import count, print_message, print_warnings
     from kullback.cli._row_scores import explain, name_responsibilities, row_scorer
@@ -47,31 +56,42 @@ def score(
     from kullback.estimators import Anomalies
     from kullback.sources import is_stream
 
-    if not 0 <= anomaly < 1:
-        raise ValueError(f"--anomaly is {anomaly}: it must be 0 or more, and less than 1.")
+    share = _ANOMALY if anomaly is None else anomaly
+    if not 0 <= share < 1:
+        raise ValueError(f"--anomaly is {share}: it must be 0 or more, and less than 1.")
     saved = SavedModel.load(model)
+    if saved.has_targets:
+        asked = {"--anomaly": anomaly is not None, "--contributions": contributions}
+        for option in (name for name, was in asked.items() if was):
+            raise ValueError(f"{option} is for models of rows, and this {saved.kind} is one of a target given inputs.")
     if responsibilities:
         saved.require(saved.capabilities.predicts, "--responsibilities", given.CLUSTERS)
     keeper = KeptColumns(saved, data, keep, header, row_numbers)
     ahead = {"ahead": 0} if is_stream(data) else {}
     options = {"format": format, "batch_rows": batch_rows, "skip_bad": skip_bad, "max_bad": max_bad, **ahead}
     source = saved.open(data, header, keep=keeper.keep, **options)
-    rows, flagged, total = 0, 0, 0.0
+    rows, flagged, missing, total = 0, 0, 0, 0.0
     with print_warnings(quiet), Table(output, as_json) as table:
-        scorer, anomalies = row_scorer(saved, responsibilities), Anomalies(saved.estimator, anomaly)
+        scorer = row_scorer(saved, responsibilities)
+        anomalies = None if saved.has_targets else Anomalies(saved.estimator, share)
         for chunk in saved.chunks(source):
             X = chunk.X
             with keeper.naming(source, source.kept, chunk):
                 found = scorer(chunk)
-            unlikely = found.log_likelihood < anomalies.thresholds(X)
             answers = {"log_likelihood": found.log_likelihood}
             answers |= {} if found.component is None else {"component": found.component}
-            answers |= {"anomaly": unlikely}
-            answers |= explain(anomalies, chunk, found, unlikely, keeper.labels(source, chunk), contributions)
+            if anomalies is not None:
+                unlikely = found.log_likelihood < anomalies.thresholds(X)
+                answers |= {"anomaly": unlikely}
+                answers |= explain(anomalies, chunk, found, unlikely, keeper.labels(source, chunk), contributions)
+                flagged += int(unlikely.sum())
             answers |= name_responsibilities(found.responsibilities)
             table.write(keeper.beside(source, chunk, answers))
-            rows, flagged, total = rows + len(X), flagged + int(unlikely.sum()), total + found.log_likelihood.sum()
+            rows, total = rows + len(X), total + np.nansum(found.log_likelihood)
+            missing += int(np.isnan(found.log_likelihood).sum())
     if not quiet:
         left_out = f", {count(source.bad_rows, 'bad row')} left out" if source.bad_rows else ""
-        average = f", {total / rows:.4f} nats per row" if rows else ""
-        print_message(f"{count(rows, 'row')}{average}, {count(flagged, 'anomaly', 'anomalies')}{left_out}.")
+        average = f", {total / (rows - missing):.4f} nats per row" if rows > missing else ""
+        found_too = "" if saved.has_targets else f", {count(flagged, 'anomaly', 'anomalies')}"
+        without = f", {count(missing, 'row')} without a target" if missing else ""
+        print_message(f"{count(rows, 'row')}{average}{found_too}{without}{left_out}.")

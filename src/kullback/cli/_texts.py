@@ -9,6 +9,7 @@ SUMMARIES = {
     "BernoulliMixture": "A mixture model of columns of 0 and 1.",
     "CategoricalHMM": "A hidden Markov model of one column of symbols.",
     "CategoricalMixture": "A mixture model of columns of categories.",
+    "Classifier": "The probability of each class, given other columns.",
     "CompoundDirichlet": "Rows of counts with varying proportions.",
     "FactorAnalysis": "Factor analysis of columns of numbers.",
     "GaussianHMM": "A hidden Markov model of columns of numbers.",
@@ -20,6 +21,7 @@ SUMMARIES = {
     "PoissonHMM": "A hidden Markov model of columns of counts.",
     "PoissonMixture": "A mixture model of columns of counts.",
     "ProbabilisticPCA": "Principal components as a probability model.",
+    "Regressor": "The distribution of numbers, given other columns.",
 }
 
 #: What a kind is called elsewhere.
@@ -42,6 +44,14 @@ ALIASES = {
     "ppca": "probabilistic-pca",
     "fa": "factor-analysis",
     "dirichlet-multinomial": "compound-dirichlet",
+    "regression": "regressor",
+    "linear-regression": "regressor",
+    "glm": "regressor",
+    "poisson-regression": "regressor",
+    "boosting": "regressor",
+    "classification": "classifier",
+    "logistic": "classifier",
+    "logistic-regression": "classifier",
 }
 
 _STATES = "s for the start, t for transitions, "
@@ -69,29 +79,43 @@ _CLUSTERS = "How components are placed at the start: by clusters of rows, or at 
 
 #: What an option means in all kinds.
 OPTIONS = {
+    "alpha": "The ridge penalty of the coefficients of a linear model: half of it times the sum of their squares.",
     "algorithm": "viterbi: the most probable path of states. map: the most probable state of each row.",
+    "batch_size": "The number of rows of one step of a network.",
     "binarize": "Numbers above this are 1, all others 0. none: every entry must be 0 or 1 already.",
     "covariance_type": _COVARIANCES.format("components", "component"),
     "covars_prior": "The scale of the inverse gamma or inverse Wishart prior of the covariances.",
     "covars_weight": "The degrees of freedom of the prior of the covariances.",
+    "dispersion": "constant: the spread is one number. linear: it depends on the other columns too (linear models).",
+    "dtype": "The numbers that a network computes with.",
     "emissionprob_prior": "The Dirichlet prior of the probabilities of symbols. 1: none, and what was never seen has "
     "probability 0.",
     "equal_weights": "Give all components the same weight.",
     "family": _FAMILIES,
+    "hidden_layer_sizes": "The number of units of each hidden layer of a network, with commas.",
     "init_params": _CLUSTERS,
     "lag": "The number of rows of a series that wait, in online EM, for the rows that come after them.",
     "lambdas_prior": "The shape of the gamma prior of the rates.",
+    "learning_rate": "How far a step of a network, or a tree, goes. none: 0.1 for trees; networks choose.",
     "lambdas_weight": "The inverse scale of the gamma prior of the rates.",
+    "max_depth": "The largest depth of a tree.",
     "max_iter": "The largest number of iterations of batch EM.",
     "means_init": "The means of the components at the start: a .npy file with a row for each component.",
     "means_prior": "The mean of the normal prior of the means.",
     "means_weight": "The precision of the normal prior of the means. 0: no prior.",
+    "method": "linear: a generalized linear model. network: a neural network. trees: boosted trees, which need all "
+    "rows at once.",
+    "min_samples_leaf": "The fewest rows of a leaf of a tree.",
+    "missing": "error: rows without an entry are refused. indicator: a missing entry counts as the mean, and a column "
+    "of 0 and 1 tells where.",
     "min_covar": "A variance that is added to those of the start.",
     "n_categories": _CATEGORIES,
     "n_components": "The number of components.",
     "n_features": "The number of different symbols. none: counted in the data; a stream that brings new symbols later "
     "needs a number.",
     "n_init": "The number of starts of batch EM; the best result is kept.",
+    "n_iter_no_change": "Networks and trees end after so many epochs or rounds without a gain on the rows left out.",
+    "n_jobs": "The number of threads for trees. none: 1 for small data.",
     "n_iter": "The largest number of iterations of batch EM.",
     "n_latents": "The number of hidden states.",
     "n_trials": "The total of every row; rows with another total are refused. none: any total.",
@@ -103,6 +127,7 @@ OPTIONS = {
     "rate": "The weight of a new batch in online EM, above 0 and at most 1. none: it decays from batch to batch, for "
     "data that does not change. A constant such as 0.05 follows changes.",
     "reg_covar": "A variance that is added to those of the data: it keeps the variances of Gaussian columns above 0.",
+    "solver": "How a network is trained: by Adam, or by the natural gradient.",
     "smoothing": "Pseudocounts: how often every component has seen each value before the data, so that nothing has "
     "probability 0.",
     "startprob_prior": "The Dirichlet prior of the probabilities of the first state. 1: none.",
@@ -111,16 +136,35 @@ OPTIONS = {
     "tol": "Batch EM has converged when an iteration raises the average log-likelihood by less, in nats per row.",
     "transmat_prior": "The Dirichlet prior of each row of the transition matrix. 1: none.",
     "trials": "The total of the rows that `kullback sample` draws.",
+    "validation_fraction": "The share of rows that networks and trees leave out, to end when these gain no more.",
     "weights_init": "The weights of the components at the start, with commas; their sum is 1.",
 }
 
 #: What it means in some.
 _HMM_TOL = "Batch EM has converged when an iteration raises the log-likelihood of all rows together by less, in nats."
+_PAIRS = ("Classifier", "Regressor")
 SPECIAL = {
-    "n_components": {"FactorAnalysis": _FACTORS, "ProbabilisticPCA": _FACTORS}
+    "family": {
+        "Regressor": "The family of the target, or one for each, with commas: gaussian, poisson, gamma, exponential, "
+        "beta, bernoulli, von_mises and so on."
+    },
+    "max_iter": dict.fromkeys(
+        _PAIRS, "The largest number of iterations, epochs or rounds. none: 100 for linear models."
+    ),
+    "rate": dict.fromkeys(
+        _PAIRS,
+        "The weight of a new batch of a linear model online, above 0 and at most 1. none: all rows count alike. A "
+        "constant such as 0.05 follows changes.",
+    ),
+    "n_components": {
+        "FactorAnalysis": _FACTORS,
+        "ProbabilisticPCA": _FACTORS,
+        "Regressor": "The number of components of a mixture for each row (networks).",
+    }
     | dict.fromkeys(_LETTERS, "The number of hidden states."),
     "covariance_type": {"GaussianHMM": _COVARIANCES.format("states", "state")},
-    "tol": dict.fromkeys(_LETTERS, _HMM_TOL),
+    "tol": dict.fromkeys(_LETTERS, _HMM_TOL)
+    | dict.fromkeys(_PAIRS, "A linear model has converged when an iteration gains less, in nats per row."),
     "params": {kind: f"What is learned, by letters: {letters}." for kind, letters in _LETTERS.items()},
     "init_params": {kind: f"What the start sets, by letters: {letters}." for kind, letters in _LETTERS.items()},
 }
