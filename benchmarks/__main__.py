@@ -5,6 +5,7 @@ import argparse
 from benchmarks import (
     binary,
     black_box,
+    boosting,
     cold_start,
     combination,
     gaussian_family,
@@ -13,7 +14,9 @@ from benchmarks import (
     import_time,
     imputation,
     kalman,
+    linear,
     memory,
+    networks,
     online,
     reading,
     scaling,
@@ -37,10 +40,13 @@ COMPARISONS = {
         hidden_markov,
         imputation,
         kalman,
+        linear,
         scaling,
+        networks,
         search_cost,
         black_box,
         binary,
+        boosting,
     )
 }
 

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-GUIDES = ("docs/tour.md", "docs/choosing.md", "docs/frames.md", "docs/missing_values.md")
+GUIDES = (
+    "docs/tour.md",
+    "docs/choosing.md",
+    "docs/frames.md",
+    "docs/missing_values.md",
+    "docs/completing.md",
+    "docs/regression.md",
+)
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
 
