@@ -23,7 +23,7 @@ RATE = 0.3
 def read():
     """Return the date of each week in years, its season as inputs, and the carbon dioxide where it was measured."""
     table = co2.load_pandas().data["co2"].dropna()
-    dates = table.index.year + (table.index.dayofyear - 0.5) / 365.25
+    dates = table.index.year + (table.index.day_of_year - 0.5) / 365.25
     turns = 2 * np.pi * np.asarray(dates)[:, None] * np.array([1, 2])
     return np.asarray(dates), np.concatenate([np.sin(turns), np.cos(turns)], axis=1), table.to_numpy()
 

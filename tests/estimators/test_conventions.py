@@ -26,8 +26,7 @@ def expected_failures(estimator):
 
 def checks():
     """Return scikit-learn's checks of all estimators as cases, with the marks of both."""
-    targeted = ("Regressor", "Classifier")
-    for member in each_estimator({type(one).__name__: one for one in ESTIMATORS}, slow=targeted):
+    for member in each_estimator({type(estimator).__name__: estimator for estimator in ESTIMATORS}):
         _, cases = parametrize_with_checks(member.values, expected_failed_checks=expected_failures).args
         for case in cases:
             values, marks = (case.values, case.marks) if hasattr(case, "marks") else (case, ())

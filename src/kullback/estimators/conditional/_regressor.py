@@ -67,7 +67,7 @@ class Regressor(RegressorMixin, ConditionalEstimator):
     >>> import numpy as np
     >>> from kullback import Regressor
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(500, 1))
+    >>> X = rng.normal(size=(5000, 1))
     >>> y = rng.poisson(np.exp(1 + 0.5 * X[:, 0]))
     >>> counts = Regressor("poisson").fit(X, y)
     >>> counts.coef_.round(1).tolist(), counts.predict([[0.0]]).round(1).tolist()
