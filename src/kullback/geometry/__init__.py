@@ -25,6 +25,7 @@ from kullback.geometry._highest_density import (
     pieces_above,
     whole_pieces,
 )
+from kullback.geometry._layer_fisher import damped_inverse, layer_moments
 from kullback.geometry._natural_gradient import estimate_natural_gradient, gradient, natural_gradient
 from kullback.geometry._network_fisher import network_fisher_product, scale_by_network_fisher
 from kullback.geometry._optax import scale_by_natural_gradient
@@ -42,6 +43,7 @@ __all__ = [
     "centroid",
     "conformal_quantile",
     "cross_entropy",
+    "damped_inverse",
     "density_grid",
     "descend",
     "entropy",
@@ -56,6 +58,7 @@ __all__ = [
     "highest_mass_set",
     "jeffreys",
     "jensen_shannon",
+    "layer_moments",
     "logarithm_map",
     "natural_gradient",
     "network_fisher_product",

@@ -9,6 +9,8 @@
 | `fisher_scoring` | `FisherScoring` | one per data point, given its inputs, to second order | 1/N each |
 | | `Gradient` | one per data point, as far as the gradient of an objective leads in one step | 1/N each |
 | | `NaturalGradient` | as `Gradient`, by the Fisher metric of a network: no farther than a radius in nats | 1/N each |
+| | `Gradient` of `WakeSleep` and others | one per data point, with draws of what is hidden | 1/N each |
+| | `NaturalWakeSleep` | the same, by the Fisher metric of the layers | 1/N each |
 | `combine` | | the fitted models | α_m |
 
 A `Learner` gathers a message from data, then moves the model; messages merge, so the data may be a table, a stream or
@@ -35,12 +37,13 @@ from kullback.learning._em import EM, e_step, em, em_step, m_step
 from kullback.learning._energy_loss import energy_loss
 from kullback.learning._fisher_scoring import FisherScoring, PointRate, fisher_scoring
 from kullback.learning._fit import Best, Place, begin, fit
-from kullback.learning._gradient import Gradient, Loss, Optimizer, Slope, adam
+from kullback.learning._gradient import Gradient, Loss, Optimizer, Slope, adam, decaying_adam
 from kullback.learning._iterate import Watch
 from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, Mergeable, Start, StepInfo, merge_messages
 from kullback.learning._likelihood import negative_log_likelihood
 from kullback.learning._natural_gradient import NaturalGradient
 from kullback.learning._natural_gradient_em import NaturalGradientEM, natural_gradient_em_step
+from kullback.learning._natural_wake_sleep import LayerMoments, NaturalWakeSleep
 from kullback.learning._online_em import DecayingRate, OnlineEM, decaying_rate, online_em, online_em_step
 from kullback.learning._place_file import load_place, save_place
 from kullback.learning._rules import (
@@ -57,6 +60,17 @@ from kullback.learning._rules import (
 )
 from kullback.learning._sampled_inertia import SampledInertia, sampled_inertia_step
 from kullback.learning._step import Stepped, gather, merge, move, step, step_once
+from kullback.learning._wake_sleep import (
+    LayerSlope,
+    ReweightedWakeSleep,
+    Sleep,
+    Wake,
+    WakeSleep,
+    check_draws,
+    sleep,
+    wake,
+    wake_q,
+)
 from kullback.learning.boosting import Boosted, boost
 
 __all__ = [
@@ -84,32 +98,41 @@ __all__ = [
     "GainBelow",
     "Gathered",
     "Gradient",
+    "LayerMoments",
+    "LayerSlope",
     "Learner",
     "Loss",
     "Mergeable",
     "Minibatches",
     "NaturalGradient",
     "NaturalGradientEM",
+    "NaturalWakeSleep",
     "OnlineEM",
     "Only",
     "Optimizer",
     "Place",
     "PointRate",
     "Resident",
+    "ReweightedWakeSleep",
     "Rule",
     "SampledInertia",
+    "Sleep",
     "Slope",
     "Start",
     "StepInfo",
     "Stepped",
     "Stream",
     "Verdict",
+    "Wake",
+    "WakeSleep",
     "Watch",
     "adam",
     "adaptive_jit",
     "begin",
     "boost",
+    "check_draws",
     "combine",
+    "decaying_adam",
     "decaying_rate",
     "e_step",
     "em",
@@ -132,7 +155,10 @@ __all__ = [
     "sampled_inertia_step",
     "save_place",
     "shares",
+    "sleep",
     "stack",
     "step",
     "step_once",
+    "wake",
+    "wake_q",
 ]

@@ -14,6 +14,10 @@ from kullback.learning._step import gather, merge
 _finished: Any = jax.block_until_ready  # it has no types
 
 
+#: Rows of a table that a learner may look at before it begins.
+_START_ROWS = 2**16
+
+
 class Chunk(NamedTuple):
     """Some steps of a stream. The leaves of `batches` have the axes (steps, batches of a step, rows, …).
 
@@ -198,8 +202,8 @@ class Minibatches:
         self._order: tuple[int, np.ndarray] | None = None
 
     def start(self) -> Batch | None:
-        """Return the first batch of the table."""
-        return self._prepare(np.arange(self._size))
+        """Return the first rows of the table: all, unless they are very many."""
+        return self._prepare(np.arange(min(self._rows, _START_ROWS)))
 
     def steps(self, position: object, most: int) -> Chunk | None:
         """Return the next batches of an epoch."""

@@ -65,6 +65,16 @@ def adam(learning_rate: Any, weight_decay: Any = 0.0) -> Any:
     return optax.flatten(optax.adamw(learning_rate, weight_decay=weight_decay))
 
 
+def decaying_adam(learning_rate: Any, delay: Any, power: Any, b2: Any = 0.999) -> Any:
+    """Return Adam on one vector, with the learning rate times (1 + steps / delay)^−power."""
+    import optax
+
+    def schedule(count: Any) -> Any:
+        return learning_rate * (1 + count / delay) ** -power
+
+    return optax.flatten(optax.adam(schedule, b2=b2))
+
+
 class Gradient(Learner[ModelT, PyTree, PyTree, Slope]):
     """Follows the gradient of an objective in the trainable leaves of a model.
 

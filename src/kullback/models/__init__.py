@@ -26,6 +26,7 @@ from kullback.models.conditional import (
     row_modes,
 )
 from kullback.models.factors import FactorAnalysis, Factors, ProbabilisticPCA
+from kullback.models.helmholtz import HelmholtzMachine, Recognition
 from kullback.models.hidden_markov import HiddenMarkovModel, HiddenMarkovStatistics
 from kullback.models.linear import PARAMETERS as LINEAR_PARAMETERS
 from kullback.models.linear import LinearDynamicalSystem, LinearStatistics, Smoothed, States, subspace_start
@@ -49,6 +50,7 @@ __all__ = [
     "FactorAnalysis",
     "Factors",
     "FreeOutput",
+    "HelmholtzMachine",
     "HiddenMarkovModel",
     "HiddenMarkovStatistics",
     "LinearConditional",
@@ -59,6 +61,7 @@ __all__ = [
     "MixtureStatistics",
     "Network",
     "ProbabilisticPCA",
+    "Recognition",
     "Ridge",
     "Scores",
     "Smoothed",

@@ -1,0 +1,25 @@
+"""Layers of binary units: affine in the layer that they follow, with the biases in the last row of the weights."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from kullback.numerics import Numeric
+
+#: Units of one layer, 0 or 1.
+Units = Float[Array, "... units"]
+
+
+def logits(weights: Float[Numeric, "_ units"], units: Float[Numeric, "... inputs"]) -> Units:
+    """Return the log odds of units, given those of the layer that they follow."""
+    return jnp.asarray(units) @ weights[:-1] + weights[-1]
+
+
+def log_prob(units: Float[Numeric, "... units"], log_odds: Units) -> Float[Array, "..."]:
+    """Return Σ t·a − log(1 + eᵃ), the log-probability of units t with log odds a: never through σ(a), which rounds."""
+    return jnp.sum(units * log_odds - jax.nn.softplus(log_odds), axis=-1)
+
+
+def draw(key: Array, log_odds: Units) -> Units:
+    """Draw units with these log odds."""
+    return (jax.random.uniform(key, log_odds.shape, log_odds.dtype) < jax.nn.sigmoid(log_odds)).astype(log_odds.dtype)
