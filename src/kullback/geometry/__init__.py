@@ -25,7 +25,14 @@ from kullback.geometry._highest_density import (
     pieces_above,
     whole_pieces,
 )
-from kullback.geometry._layer_fisher import damped_inverse, layer_moments
+from kullback.geometry._layer_fisher import (
+    LayerFisherState,
+    damped_inverse,
+    layer_moments,
+    refresh_due,
+    refresh_share,
+    scale_by_layer_fisher,
+)
 from kullback.geometry._natural_gradient import estimate_natural_gradient, gradient, natural_gradient
 from kullback.geometry._network_fisher import network_fisher_product, scale_by_network_fisher
 from kullback.geometry._optax import scale_by_natural_gradient
@@ -36,6 +43,7 @@ from kullback.geometry._track import Track
 __all__ = [
     "Estimate",
     "Geodesic",
+    "LayerFisherState",
     "Pieces",
     "Track",
     "alpha_divergence",
@@ -63,8 +71,11 @@ __all__ = [
     "natural_gradient",
     "network_fisher_product",
     "pieces_above",
+    "refresh_due",
+    "refresh_share",
     "relative_entropy",
     "retraction",
+    "scale_by_layer_fisher",
     "scale_by_natural_gradient",
     "scale_by_network_fisher",
     "toward",

@@ -12,6 +12,7 @@
 | | `Gradient` of `WakeSleep` and others | one per data point, with draws of what is hidden | 1/N each |
 | | `NaturalWakeSleep` | the same, by the Fisher metric of the layers | 1/N each |
 | `combine` | | the fitted models | α_m |
+| `combine_by_dreams` | any | points that the fitted models draw | α_m |
 
 A `Learner` gathers a message from data, then moves the model; messages merge, so the data may be a table, a stream or
 lie on many machines. `fit` is the only loop. `Averaged`, `Only` and `Alternate` make learners of learners.
@@ -33,6 +34,7 @@ from kullback.learning._data import (
     gather_in_turn,
     stack,
 )
+from kullback.learning._dreams import Combined, Dreams, WithDreams, combine_by_dreams, mixture_excess
 from kullback.learning._em import EM, e_step, em, em_step, m_step
 from kullback.learning._energy_loss import energy_loss
 from kullback.learning._fisher_scoring import FisherScoring, PointRate, fisher_scoring
@@ -90,8 +92,10 @@ __all__ = [
     "Bounds",
     "Chunk",
     "Clock",
+    "Combined",
     "Data",
     "DecayingRate",
+    "Dreams",
     "Entry",
     "Epochs",
     "FisherScoring",
@@ -126,12 +130,14 @@ __all__ = [
     "Wake",
     "WakeSleep",
     "Watch",
+    "WithDreams",
     "adam",
     "adaptive_jit",
     "begin",
     "boost",
     "check_draws",
     "combine",
+    "combine_by_dreams",
     "decaying_adam",
     "decaying_rate",
     "e_step",
@@ -147,6 +153,7 @@ __all__ = [
     "m_step",
     "merge",
     "merge_messages",
+    "mixture_excess",
     "move",
     "natural_gradient_em_step",
     "negative_log_likelihood",

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from kullback.core import Batch
-from kullback.geometry import damped_inverse, layer_moments
+from kullback.geometry import damped_inverse, layer_moments, refresh_due, refresh_share
 from kullback.learning._gradient import Slope, moved_by
 from kullback.learning._learner import Clock, Gathered, Learner, Scalar, Start, StepInfo, as_number
 from kullback.learning._wake_sleep import Sleep, Wake, check_draws, recognition_slopes, sum_gradients, wake
@@ -66,7 +66,8 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
     ----------
     rate, delay, power : float
         γ_t = rate·(1 + t / delay)^−power, with t the points seen divided by `batch`. It has to decay: a constant rate γ
-        leaves about γ·parameters / 4·batch nats of noise.
+        leaves about γ·d / 4·batch nats of noise, with d the parameters of the generation network. So `delay` is 20
+        for 180,000 of them and longer for fewer, 20·(180,000·batch / 32·d)^¾, where it is None.
     damping, floor : float
         λ and ε. A rate above the damping is unsafe.
     radius : float
@@ -85,7 +86,7 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
     """
 
     rate: Numeric
-    delay: Numeric
+    delay: Numeric | None
     power: Numeric
     damping: Numeric
     floor: Numeric
@@ -100,11 +101,11 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
     def __init__(
         self,
         rate: float = 0.3,
-        delay: float = 20.0,
+        delay: float | None = None,
         power: float = 0.9,
         damping: float = 0.3,
         floor: float = 0.02,
-        radius: float = 1.0,
+        radius: float = 8.0,
         draws: int = 10,
         fisher: str = "data",
         batch: float = 32,
@@ -115,7 +116,8 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
         check_draws(draws)
         if fisher not in ("data", "model"):
             raise ValueError(f"fisher is {fisher!r}: it must be 'data' or 'model'.")
-        self.rate, self.delay, self.power = as_number(rate), as_number(delay), as_number(power)
+        self.rate, self.power = as_number(rate), as_number(power)
+        self.delay = None if delay is None else as_number(delay)
         self.damping, self.floor, self.radius = as_number(damping), as_number(floor), as_number(radius)
         self.batch, self.memory_share = as_number(batch), as_number(memory)
         self.draws, self.fisher, self.refresh, self.streams = draws, fisher, refresh, streams
@@ -155,8 +157,7 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
         message = (ascent, sum(whitened[1:], start=whitened[0]))
         counts = mass > 0
         message = jax.tree.map(lambda leaf: jnp.where(counts, leaf, 0), message)
-        step = jnp.asarray(clock.step)
-        due = counts & ((step % self.refresh == 0) | (step < self.refresh))
+        due = counts & refresh_due(clock.step, self.refresh)
         moments = jax.lax.cond(
             due,
             lambda: self._moments(awake, asleep, model, mass),
@@ -174,11 +175,16 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
         direction = self._direction(state, gradient, first)
         dtype = first.dtype
         length = sum(jnp.vdot(u, g) for u, g in zip(jax.tree.leaves(direction), jax.tree.leaves(gradient), strict=True))
-        rate = self.rate * (1 + clock.points / self.batch / self.delay) ** -self.power
+        delay = self._usual_delay(model) if self.delay is None else self.delay
+        rate = self.rate * (1 + clock.points / self.batch / delay) ** -self.power
         rate = jnp.minimum(rate, jnp.sqrt(2 * self.radius / jnp.maximum(length, 1e-30)))
         rate = (rate * jnp.minimum(1, slope.mass / self.batch)).astype(dtype)
         moved = moved_by(model, jax.tree.map(lambda leaf: rate * leaf, direction))
         return moved, state, StepInfo(jnp.negative(slope.loss), slope.mass)
+
+    def _usual_delay(self, model: HelmholtzMachine) -> Any:
+        parameters = sum(np.size(leaf) for leaf in (*model.generation, model.top))
+        return 20 * (180_000 / parameters * self.batch / 32) ** 0.75
 
     def _direction(self, state: Metric, gradient: HelmholtzMachine, first: Array) -> HelmholtzMachine:
         """Return the natural gradient: the inverse of its layer's moments for each matrix, a number for each unit."""
@@ -229,7 +235,7 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
     def _refreshed(self, state: Metric, moments: LayerMoments) -> Metric:
         """Average the moments, the first ones by their number, and make the inverses of them."""
         dtype = state.visible.dtype
-        part = jnp.maximum(1 - self.memory_share, 1 / (1 + state.refreshes.astype(dtype))).astype(dtype)
+        part = refresh_share(state.refreshes, self.memory_share)
         averaged = state.moments.toward(moments, part, state.moments.mass)
         damping = jnp.asarray(self.damping, dtype)
         made = tuple(damped_inverse(layer, damping) for layer in averaged.layers)
