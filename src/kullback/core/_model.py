@@ -18,6 +18,9 @@ from kullback.core._replace import replace
 from kullback.core._text import html_of, text_of, value_text
 from kullback.runtime import keep_given_precision
 
+#: Draws whose mean stands for a conditional mean without a closed form.
+_IMPUTATIONS = 64
+
 
 class Estimate(NamedTuple):
     """A number that may be known from draws only, and its standard error: 0 where it is exact."""
@@ -39,6 +42,8 @@ class Model(eqx.Module):
 
     #: Whether −energy is a log density. Otherwise it lacks a constant that depends on Θ.
     normalized: ClassVar[bool] = True
+    #: Whether its log-likelihoods have their constants. They may where the energy has not: log Z can be worked out.
+    has_likelihood: ClassVar[bool] = True
     #: Whether its time goes into loops over rows, and not into operations on whole arrays.
     goes_row_by_row: ClassVar[bool] = False
 
@@ -71,7 +76,13 @@ class Model(eqx.Module):
 
     @abc.abstractmethod
     def impute(self, batch: Batch, key: Array) -> Any:
-        """Draw the missing entries of each row given what is observed of it; `ClosedFormModel` has means and modes."""
+        """Draw the missing entries of each row given what is observed of it."""
+
+    def conditional_mean(self, batch: Batch) -> Any:
+        """Return the rows with what is missing at its mean given what is observed: of draws, unless there is a form."""
+        keys = jax.random.split(jax.random.key(0), _IMPUTATIONS)
+        mean = jnp.mean(jax.lax.map(lambda key: jnp.asarray(self.impute(batch, key)), keys), axis=0)
+        return keep_observed(batch, mean)
 
     @abc.abstractmethod
     def estimate_log_likelihood(self, batch: Batch, key: Any = None, draws: int = 1) -> Estimate:

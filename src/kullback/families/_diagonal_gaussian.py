@@ -176,6 +176,15 @@ class DiagonalGaussian(GaussianFamily):
         precision = 1 / jnp.asarray(self.variance)
         return _coordinate_blocks(precision, jnp.zeros_like(precision), jnp.full_like(precision, 2))
 
+    def fisher_product(self, columns: Float[Numeric, "... d k"], observed: Any = None) -> Float[Array, "... d k"]:
+        precision = 1 / jnp.asarray(self.variance)
+        diagonal = jnp.concatenate([precision, jnp.full_like(precision, 2)], axis=-1)
+        product = diagonal[..., None] * jnp.asarray(columns)
+        if observed is None:
+            return product
+        seen = jnp.asarray(observed)
+        return jnp.where(jnp.concatenate([seen, seen], axis=-1)[..., None], product, 0)
+
     def toward(self, y: Any) -> Float[Array, "... d"]:
         away = jnp.subtract(jnp.asarray(y), self.mean)
         return jnp.concatenate([away, 0.5 * (jnp.square(away / jnp.sqrt(self.variance)) - 1)], axis=-1)

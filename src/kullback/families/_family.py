@@ -81,6 +81,13 @@ class Kind(NamedTuple):
         """Return the Fisher matrix in these coordinates, of the member that has them."""
         return self.at(coordinates, vector).fisher(coordinates)
 
+    def fisher_product_at(
+        self, free: Any, columns: Float[Numeric, "... d k"], observed: Any = None
+    ) -> Float[Array, "... d k"]:
+        """Return the Fisher matrix of what is observed, at these free coordinates, times the columns of a matrix."""
+        member: Any = self.at("free", free)
+        return member.fisher_product(columns, observed)
+
     @property
     def roles(self) -> tuple[Role, ...]:
         """What each free coordinate is."""
@@ -361,6 +368,19 @@ class ExponentialFamily(Component):
     def _fisher_free(self) -> Float[Array, "*batch d d"]:
         slope = self._slope("natural")
         return jnp.swapaxes(slope, -1, -2) @ self._fisher_natural() @ slope
+
+    def fisher_product(self, columns: Float[Numeric, "... d k"], observed: Any = None) -> Float[Array, "... d k"]:
+        """Return I·S for the columns of a matrix S, with the Fisher matrix I in free coordinates.
+
+        `observed` says which entries of a point are there, and I is that of their density; a point of which the family
+        has no parts is there as a whole or not at all. Where I has blocks or a diagonal it is never formed.
+        """
+        product = self.fisher("free") @ jnp.asarray(columns)
+        if observed is None:
+            return product
+        seen = jnp.asarray(observed)
+        seen = jnp.all(seen, axis=tuple(range(seen.ndim - len(self.event_shape), seen.ndim)))
+        return jnp.where(seen[..., None, None], product, 0)
 
     def toward(self, y: Any) -> Float[Array, "... d"]:
         """Return the natural gradient of log p(y) in free coordinates; see `kullback.geometry.toward`."""

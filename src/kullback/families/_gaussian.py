@@ -217,6 +217,19 @@ class Gaussian(GaussianFamily):
     def _fisher_free(self) -> Float[Array, "*batch d d"]:
         return fisher_free(self.mean, self.covariance)
 
+    def fisher_product(self, columns: Float[Numeric, "... d k"], observed: Any = None) -> Float[Array, "... d k"]:
+        if observed is None:
+            return super().fisher_product(columns)
+        # of the marginal: the others are made independent, with parameters that no coordinate moves
+        seen = jnp.asarray(observed)
+        both = seen[..., :, None] & seen[..., None, :]
+        eye = jnp.eye(seen.shape[-1], dtype=jnp.asarray(self.mean).dtype)
+        alone = type(self)(jnp.where(seen, self.mean, 0), jnp.where(both, self.covariance, eye))
+        i, j = pairs(seen.shape[-1])
+        moved = jnp.concatenate([seen, seen, both[..., i, j]], axis=-1)
+        slope = jnp.where(moved[..., None], self._slope("source"), 0)
+        return jnp.swapaxes(slope, -1, -2) @ (alone.fisher("source") @ (slope @ jnp.asarray(columns)))
+
     def toward(self, y: Any) -> Float[Array, "... d"]:
         return toward_free(self.mean, self.covariance, jnp.asarray(y))
 

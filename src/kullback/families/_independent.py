@@ -185,6 +185,12 @@ class Independent(CompositeFamily):
     def _fisher(self, coordinates: Coordinates) -> Float[Array, "*batch d d"]:
         return _block_diagonal(self.columns.fisher(coordinates))
 
+    def fisher_product(self, columns: Float[Numeric, "... d k"], observed: Any = None) -> Float[Array, "... d k"]:
+        columns = jnp.asarray(columns)
+        *outer, _, k = columns.shape
+        apart = columns.reshape(*outer, self.event_shape[0], self.columns.size, k)
+        return self.columns.fisher_product(apart, observed).reshape(columns.shape)
+
     # --- a model with nothing hidden, of rows with some entries missing ---------------------------------
 
     def log_likelihood(self, batch: Batch) -> Float[Array, "rows *batch"]:

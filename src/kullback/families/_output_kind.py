@@ -33,3 +33,8 @@ class OutputKind(Protocol):
 
     def fisher_at(self, coordinates: Coordinates, vector: Any) -> Float[Array, "... d d"]:
         """Return the Fisher matrix in these coordinates; where something is hidden, that of both, which bounds it."""
+
+    def fisher_product_at(
+        self, free: Any, columns: Float[Numeric, "... d k"], observed: Any = None
+    ) -> Float[Array, "... d k"]:
+        """Return the Fisher matrix of what is observed, at these free coordinates, times the columns of a matrix."""

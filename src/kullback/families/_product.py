@@ -255,6 +255,12 @@ class Product(CompositeFamily):
         signature = ",".join(f"(a{i},a{i})" for i in range(len(blocks))) + "->(d,d)"
         return jnp.vectorize(block_diag, signature=signature)(*blocks)
 
+    def fisher_product(self, columns: Float[Numeric, "... d k"], observed: Any = None) -> Float[Array, "... d k"]:
+        pieces = jnp.split(jnp.asarray(columns), np.cumsum([part.size for part in self.parts])[:-1], axis=-2)
+        seen = [None] * len(pieces) if observed is None else self.split(observed)
+        each = zip(self.parts, pieces, seen, strict=True)
+        return jnp.concatenate([part.fisher_product(piece, there) for part, piece, there in each], axis=-2)
+
     def _batches(self, batch: Batch) -> list[Batch]:
         """Cut the columns of a batch into those of the parts."""
         values = self.split(batch.values)

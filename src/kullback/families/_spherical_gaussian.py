@@ -146,6 +146,12 @@ class SphericalGaussian(GaussianFamily):
         mean, precision = jnp.asarray(self.mean), 1 / jnp.asarray(self.variance)
         return _blocks(precision, jnp.zeros_like(mean), jnp.full_like(precision, 2 * mean.shape[-1]))
 
+    def fisher_product(self, columns: Float[Numeric, "... d k"], observed: Any = None) -> Float[Array, "... d k"]:
+        mean, precision = jnp.asarray(self.mean), 1 / jnp.asarray(self.variance)
+        seen = jnp.ones_like(mean) if observed is None else jnp.asarray(observed).astype(mean.dtype)
+        diagonal = _join(seen * precision[..., None], 2 * jnp.sum(seen, axis=-1))
+        return diagonal[..., None] * jnp.asarray(columns)
+
     def toward(self, y: Any) -> Float[Array, "... d"]:
         away = jnp.subtract(jnp.asarray(y), self.mean)
         z = away / jnp.sqrt(self.variance)[..., None]

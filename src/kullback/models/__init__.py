@@ -5,8 +5,11 @@ from kullback.models._complete import check_temperature, check_want, complete
 from kullback.models._compound_dirichlet import CompoundDirichlet
 from kullback.models._counts import Counts
 from kullback.models._energy import EnergyMoments, energy_moments
+from kullback.models._importance import WeightedDraws, average_weights, effective_size
 from kullback.models._mixture import Mixture, MixtureKind, MixtureStatistics, distances
 from kullback.models._reduction import average_matching, concatenate_mixtures, reduce, spread_start
+from kullback.models.autoencoder import Encoder, VariationalAutoencoder
+from kullback.models.boltzmann import RestrictedBoltzmannMachine
 from kullback.models.conditional import (
     ACTIVATIONS,
     Conditional,
@@ -25,31 +28,47 @@ from kullback.models.conditional import (
     even_mixture,
     row_modes,
 )
+from kullback.models.energy_sampler import (
+    AutoencoderEnergy,
+    EnergySampler,
+    GivenEnergy,
+    Perceptron,
+    PerceptronEnergy,
+    Sampler,
+)
 from kullback.models.factors import FactorAnalysis, Factors, ProbabilisticPCA
 from kullback.models.helmholtz import HelmholtzMachine, Recognition
 from kullback.models.hidden_markov import HiddenMarkovModel, HiddenMarkovStatistics
+from kullback.models.kernels import MOST_SPREAD, untrusted
 from kullback.models.linear import PARAMETERS as LINEAR_PARAMETERS
 from kullback.models.linear import LinearDynamicalSystem, LinearStatistics, Smoothed, States, subspace_start
 
 #: Earlier names.
 agreeing, spread_out, unite = average_matching, spread_start, concatenate_mixtures
 
-#: Every model. The contract tests go through this list.
+#: Every model with a closed form, and those that learn by gradients. The contract tests go through these lists.
 REGISTRY = (Mixture, FactorAnalysis, ProbabilisticPCA, CompoundDirichlet, HiddenMarkovModel, LinearDynamicalSystem)
+BY_GRADIENTS = (HelmholtzMachine, RestrictedBoltzmannMachine)
 
 __all__ = [
     "ACTIVATIONS",
+    "BY_GRADIENTS",
     "LINEAR_PARAMETERS",
+    "MOST_SPREAD",
     "REGISTRY",
+    "AutoencoderEnergy",
     "CompoundDirichlet",
     "Conditional",
     "ConditionalModel",
     "Counts",
+    "Encoder",
     "EnergyMoments",
+    "EnergySampler",
     "Ensemble",
     "FactorAnalysis",
     "Factors",
     "FreeOutput",
+    "GivenEnergy",
     "HelmholtzMachine",
     "HiddenMarkovModel",
     "HiddenMarkovStatistics",
@@ -60,22 +79,30 @@ __all__ = [
     "MixtureKind",
     "MixtureStatistics",
     "Network",
+    "Perceptron",
+    "PerceptronEnergy",
     "ProbabilisticPCA",
     "Recognition",
+    "RestrictedBoltzmannMachine",
     "Ridge",
+    "Sampler",
     "Scores",
     "Smoothed",
     "States",
     "Tree",
     "Trees",
+    "VariationalAutoencoder",
+    "WeightedDraws",
     "agreeing",
     "average_matching",
+    "average_weights",
     "check_temperature",
     "check_want",
     "combine_linear",
     "complete",
     "concatenate_mixtures",
     "distances",
+    "effective_size",
     "energy_moments",
     "ensemble",
     "ensemble_kind",
@@ -86,5 +113,6 @@ __all__ = [
     "spread_start",
     "subspace_start",
     "unite",
+    "untrusted",
     "variational_bound",
 ]

@@ -76,6 +76,12 @@ class CompoundDirichletKind(NamedTuple):
         """Return the Fisher matrix of probabilities and counts together, that of the Dirichlet: it bounds the other."""
         return self._hidden.fisher_at(coordinates, vector)
 
+    def fisher_product_at(
+        self, free: Any, columns: Float[Numeric, "... d k"], observed: Any = None
+    ) -> Float[Array, "... d k"]:
+        """Return that matrix times the columns of another; counts that lack an entry are missing as a whole."""
+        return self._hidden.fisher_product_at(free, columns, observed)
+
     def log_prob_at(
         self, coordinates: Literal["natural", "free"], vector: Any, x: Any, observed: Any = None
     ) -> Float[Numeric, "..."]:

@@ -118,17 +118,31 @@ class MixtureKind(NamedTuple):
         blocks = (inner[..., number, :, :] for number in range(self.n_components))
         return jnp.vectorize(block_diag, signature=signature)(weights.fisher(coordinates), *blocks)
 
+    def fisher_product_at(
+        self, free: Any, columns: Float[Numeric, "... d k"], observed: Any = None
+    ) -> Float[Array, "... d k"]:
+        """Return that matrix, of what is observed and the label, times the columns of another."""
+        labels, components = self.split(free)
+        columns, size = jnp.asarray(columns), self.n_components - 1
+        share = jnp.exp(log_shares(labels))
+        apart = columns[..., size:, :].reshape(*columns.shape[:-2], *components.shape[-2:], columns.shape[-1])
+        seen = None if observed is None else self._beside(observed)
+        inner = self.components.fisher_product_at(components, apart, seen)
+        inner = share[..., None, None] * inner
+        each = share[..., :-1, None] * columns[..., :size, :]
+        first = each - share[..., :-1, None] * jnp.sum(each, axis=-2, keepdims=True)
+        return jnp.concatenate([first, inner.reshape(*columns.shape[:-2], -1, columns.shape[-1])], axis=-2)
+
     def each(self, coordinates: Any, components: Any, x: Any, observed: Any = None) -> Float[Array, "... k"]:
         """Return the log density of each component at x."""
+        seen = None if observed is None else self._beside(observed)
+        return jnp.asarray(self.components.log_prob_at(coordinates, components, self._beside(x), seen))
+
+    def _beside(self, values: Any) -> Array:
+        """Return points, or which of their entries are observed, with an axis for the components."""
         like = jax.eval_shape(lambda vector: self.components.at("free", vector), np.zeros(self.components.size))
-        point_axes = len(like.event_shape)
-
-        def beside(values: Any) -> Array:
-            values = jnp.asarray(values)
-            return jnp.expand_dims(values, values.ndim - point_axes)
-
-        seen = None if observed is None else beside(observed)
-        return jnp.asarray(self.components.log_prob_at(coordinates, components, beside(x), seen))
+        values = jnp.asarray(values)
+        return jnp.expand_dims(values, values.ndim - len(like.event_shape))
 
 
 @in_given_precision

@@ -113,13 +113,15 @@ class Network(eqx.Module):
             activation,
         )
 
-    def __call__(self, x: Float[Array, " k"]) -> Float[Array, " size"]:
-        """Return the free coordinates for one row of inputs."""
+    def __call__(self, x: Float[Array, " k"], shift: Float[Array, " _"] | None = None) -> Float[Array, " size"]:
+        """Return the free coordinates for one row of inputs; a shift is added to what the first layer answers."""
         center, scale = self.standardization.value
-        x = _draw_in((x - center) / scale)
-        for layer in self.layers[:-1]:
-            x = ACTIVATIONS[self.activation](layer(x))
-        return self.output(self.layers[-1](x))
+        x = self.layers[0](_draw_in((x - center) / scale))
+        if shift is not None:
+            x = x + shift
+        for layer in self.layers[1:]:
+            x = layer(ACTIVATIONS[self.activation](x))
+        return self.output(x)
 
 
 def _draw_in(x: Float[Array, " k"]) -> Float[Array, " k"]:

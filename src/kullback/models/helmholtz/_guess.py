@@ -74,6 +74,39 @@ def resample(machine: "HelmholtzMachine", key: Array, batch: Batch) -> tuple[Uni
     return found
 
 
+def expect(machine: "HelmholtzMachine", batch: Batch) -> Float[Array, "rows visible"]:
+    """Return the rows with the means of missing entries given the others: weighted, over draws of what is hidden."""
+    v = jnp.asarray(batch.values, machine.top.dtype)
+    if batch.observed is None:
+        return v
+
+    def one(row: tuple[Any, ...]) -> Array:
+        key, v, observed = row
+        found = machine.recognize(key, v[None], _DRAWS, observed[None])
+        return jnp.where(observed, v, found.weights[0] @ jax.nn.sigmoid(found.generation_logits[0][0]))
+
+    keys, group = jax.random.split(jax.random.key(0), len(v)), max(1, _AT_ONCE // (_DRAWS * v.shape[1]))
+    filled: Array = jax.lax.map(one, (keys, v, jnp.asarray(batch.observed)), batch_size=group)
+    return filled
+
+
+def surprises(machine: "HelmholtzMachine", key: Array, batch: Batch, draws: int) -> Float[Array, "rows visible"]:
+    """Return log p(the rest of a row) − log p(the row) for each entry: the mean of 1 / p(entry | h) over p(h | v)."""
+
+    def one(row: tuple[Any, ...]) -> Array:
+        key, v, observed = row
+        found = machine.recognize(key, v[None], draws, None if observed is None else observed[None])
+        log_odds = found.generation_logits[0][0]
+        each = jax.nn.softplus(log_odds) - v * log_odds  # −log p(entry | h), a row for each draw
+        return jax.nn.logsumexp(each + jax.nn.log_softmax(found.log_weight[0])[:, None], axis=0)
+
+    v = jnp.asarray(batch.values, machine.top.dtype)
+    keys, group = jax.random.split(key, len(v)), max(1, _AT_ONCE // (draws * v.shape[1]))
+    observed = None if batch.observed is None else jnp.asarray(batch.observed)
+    found: Array = jax.lax.map(one, (keys, v, observed), batch_size=group)
+    return found
+
+
 def complete(machine: "HelmholtzMachine", batch: Batch, want: Want, temperature: float, key: Any) -> Completion | None:
     """Return what `complete` returns, or None where states are few enough to be gone through."""
     if sum(machine.sizes[1:]) + _most_missing(batch) <= _ENUMERATED:

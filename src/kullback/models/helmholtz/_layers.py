@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from kullback.numerics import Numeric
@@ -21,5 +22,11 @@ def log_prob(units: Float[Numeric, "... units"], log_odds: Units) -> Float[Array
 
 
 def draw(key: Array, log_odds: Units) -> Units:
-    """Draw units with these log odds."""
-    return (jax.random.uniform(key, log_odds.shape, log_odds.dtype) < jax.nn.sigmoid(log_odds)).astype(log_odds.dtype)
+    """Draw units with these log odds.
+
+    Uniform numbers are moved to the middles of their steps: one that is 0 would turn any unit on, which in 32 bits is
+    once in 8 million, whatever the log odds, and then the weight of the draw has no bound.
+    """
+    dtype = log_odds.dtype
+    uniform = jax.random.uniform(key, log_odds.shape, dtype) + float(np.finfo(dtype).eps) / 2
+    return (uniform < jax.nn.sigmoid(log_odds)).astype(dtype)

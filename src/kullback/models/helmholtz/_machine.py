@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from kullback.core import Batch, Completion, Estimate, Key, Model, Shape, Want, as_key, as_shape, keep_observed
+from kullback.models._importance import average_weights, effective_size
 from kullback.models.helmholtz import _exact, _guess
 from kullback.models.helmholtz._layers import Units, draw, log_prob, logits
 from kullback.numerics import Numeric, as_parameter, is_concrete
@@ -43,21 +44,7 @@ class Recognition(NamedTuple):
 
     def effective_size(self) -> Float[Array, " rows"]:
         """Return how many equal draws those of a row are worth: (Σ w)² / Σ w²."""
-        return 1 / jnp.sum(jnp.square(self.weights), axis=-1)
-
-
-def average_weights(log_weight: Float[Array, "rows draws"]) -> Estimate:
-    """Return the logarithm of the mean weight of each row: at most log p(v) on average, and nearer with more draws.
-
-    Its standard error is that of the mean weight, by the delta method.
-    """
-    log_weight = log_weight.astype(jnp.result_type(float))
-    draws = log_weight.shape[-1]
-    highest = jnp.max(log_weight, axis=-1, keepdims=True)
-    scaled = jnp.exp(log_weight - highest)
-    mean = jnp.mean(scaled, axis=-1)
-    error = jnp.std(scaled, axis=-1, ddof=min(1, draws - 1)) / (mean * draws**0.5)
-    return Estimate(highest[..., 0] + jnp.log(mean), error)
+        return effective_size(self.log_weight)
 
 
 class HelmholtzMachine(Model):
@@ -90,19 +77,19 @@ class HelmholtzMachine(Model):
     @classmethod
     def start(cls, means: Any, hidden: Sequence[int], key: Key, dtype: Any = None) -> Self:
         """Return a machine to begin with: visible biases are log odds of `means`, weights have variance 1/inputs."""
-        means = np.clip(np.asarray(means, dtype=float), 0.01, 0.99)
-        sizes, key = (len(means), *hidden), as_key(key)
         dtype = jnp.result_type(float) if dtype is None else dtype
-
-        def matrix(number: int, inputs: int, units: int) -> Array:
-            drawn = jax.random.normal(jax.random.fold_in(key, number), (inputs + 1, units), dtype) / inputs**0.5
-            return drawn.at[-1].set(0)
+        means = jnp.clip(jnp.asarray(means, dtype), 0.01, 0.99)
+        sizes, key = (len(means), *hidden), as_key(key)
 
         pairs = list(itertools.pairwise(sizes))
-        generation = [matrix(2 * place, above, below) for place, (below, above) in enumerate(pairs)]
-        recognition = [matrix(2 * place + 1, below, above) for place, (below, above) in enumerate(pairs)]
+        shapes = [(above + 1, below) for below, above in pairs] + [(below + 1, above) for below, above in pairs]
+        ends = np.cumsum([inputs * units for inputs, units in shapes])
+        drawn = jax.random.normal(key, (int(ends[-1]) if len(ends) else 0,), dtype)  # one draw, for it compiles once
+        parts = [part.reshape(shape) for part, shape in zip(jnp.split(drawn, ends[:-1]), shapes, strict=False)]
+        matrices = [(part / max(len(part) - 1, 1) ** 0.5).at[-1].set(0) for part in parts]
+        generation, recognition = matrices[: len(pairs)], matrices[len(pairs) :]
         if generation:
-            generation[0] = generation[0].at[-1].set(jnp.asarray(np.log(means) - np.log1p(-means), dtype))
+            generation[0] = generation[0].at[-1].set(jnp.log(means) - jnp.log1p(-means))
         return cls(generation, jnp.zeros(sizes[-1], dtype), recognition)
 
     @property
@@ -151,7 +138,7 @@ class HelmholtzMachine(Model):
         """Return log p(v) for each row, exactly, of up to 20 hidden units; missing entries are summed out."""
         return _exact.log_likelihood(self, jnp.asarray(batch.values, self.top.dtype), batch.observed)
 
-    def fisher(self, network: str, v: Any = None) -> tuple[Float[Array, "units _ _"], ...]:
+    def fisher(self, network: str, v: Any = None) -> tuple[Float[Array, "_ _ _"], ...]:
         """Return the Fisher matrix of a network, which has one block for each unit and nothing else, layer by layer.
 
         Parameters
@@ -241,6 +228,10 @@ class HelmholtzMachine(Model):
         v = jnp.asarray(batch.values, self.top.dtype)
         return average_weights(_guess.log_weights(self, as_key(0 if key is None else key), v, draws, batch.observed))
 
+    def estimate_surprises(self, batch: Batch, key: Any = None, draws: int = 64) -> Float[Array, "rows visible"]:
+        """Return −log p(entry | the rest of its row) in nats, by importance: Σ ω / p(entry | h) over draws of h."""
+        return _guess.surprises(self, as_key(0 if key is None else key), batch, draws)
+
     def impute(self, batch: Batch, key: Array) -> Units:
         """Draw what is missing: hidden units by their weights among many draws, then the entries given those."""
         if batch.observed is None:
@@ -248,6 +239,10 @@ class HelmholtzMachine(Model):
         first, second = jax.random.split(as_key(key))
         log_odds = logits(self.generation[0], _guess.resample(self, first, batch)[0])
         return keep_observed(batch, draw(second, log_odds))
+
+    def conditional_mean(self, batch: Batch) -> Units:
+        """Return rows with the probabilities of missing entries: those given hidden draws, averaged by weights."""
+        return _guess.expect(self, batch)
 
     def completed(self, batch: Batch, want: Want, temperature: float, key: Any) -> Completion | None:
         """Return the missing part of rows, by many draws and, at temperature 0, by turning units while it pays.
@@ -285,6 +280,10 @@ def _check_shapes(generation: tuple[Any, ...], top: Any, recognition: tuple[Any,
     if any(len(shape) != 2 for shape in shapes):
         raise ValueError(f"generation has arrays of the shapes {shapes}: they must be matrices.")
     sizes = [*(shape[1] for shape in shapes), len(top)]
+    if not all(sizes):
+        raise ValueError(f"the layers have {sizes} units: a layer of 0 units says nothing, so leave it out.")
+    if is_concrete(top) and not np.isfinite(np.asarray(top)).all():
+        raise ValueError("top has entries that are not finite.")
     for place, (below, above) in enumerate(itertools.pairwise(sizes)):
         pairs = (
             ("generation", generation[place], (above + 1, below)),
