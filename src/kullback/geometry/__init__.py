@@ -37,6 +37,7 @@ from kullback.geometry._natural_gradient import estimate_natural_gradient, gradi
 from kullback.geometry._network_fisher import network_fisher_product, scale_by_network_fisher
 from kullback.geometry._optax import scale_by_natural_gradient
 from kullback.geometry._retraction import retraction
+from kullback.geometry._sample_entropy import kernel_entropy, mmd_entropy, mmd_entropy_slope, squared_mmd
 from kullback.geometry._toward import toward
 from kullback.geometry._track import Track
 
@@ -66,8 +67,11 @@ __all__ = [
     "highest_mass_set",
     "jeffreys",
     "jensen_shannon",
+    "kernel_entropy",
     "layer_moments",
     "logarithm_map",
+    "mmd_entropy",
+    "mmd_entropy_slope",
     "natural_gradient",
     "network_fisher_product",
     "pieces_above",
@@ -78,6 +82,7 @@ __all__ = [
     "scale_by_layer_fisher",
     "scale_by_natural_gradient",
     "scale_by_network_fisher",
+    "squared_mmd",
     "toward",
     "whole_pieces",
 ]

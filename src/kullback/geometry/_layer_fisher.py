@@ -17,12 +17,21 @@ def layer_moments(inputs: Float[Array, "samples inputs"], weight: Float[Array, "
 
 
 def damped_inverse(moments: Float[Array, "n n"], damping: Float[Numeric, ""] | float) -> Float[Array, "n n"]:
-    """Return (A + λI)⁻¹, where the last entry, that of the bias, is not damped."""
-    size = moments.shape[0]
-    damped = moments + jnp.diag(jnp.full(size, damping, moments.dtype).at[-1].set(0))
-    factor = jax.scipy.linalg.cho_factor(damped, lower=True)
-    found = jax.scipy.linalg.cho_solve(factor, jnp.eye(size, dtype=moments.dtype))
-    return (found + found.T) / 2
+    """Return (A + λI)⁻¹, where the last entry, that of the bias, is not damped.
+
+    What is inverted is the covariance of the inputs, C + λI, and the mean m is put in afterwards: A itself is so near
+    to a singular matrix, of many inputs, that 32 bits would lose three digits.
+    """
+    mass = moments[-1, -1]
+    mean = moments[:-1, -1] / mass
+    covariance = moments[:-1, :-1] - mass * jnp.outer(mean, mean)
+    identity = jnp.eye(len(mean), dtype=moments.dtype)
+    factor = jax.scipy.linalg.cho_factor(covariance + jnp.asarray(damping, moments.dtype) * identity, lower=True)
+    inverse = jax.scipy.linalg.cho_solve(factor, identity)
+    inverse = (inverse + inverse.T) / 2
+    beside = inverse @ mean
+    corner = 1 / mass + mean @ beside
+    return jnp.block([[inverse, -beside[:, None]], [-beside[None], corner[None, None]]])
 
 
 def refresh_due(step: Any, refresh: int) -> Bool[Array, ""]:

@@ -10,18 +10,26 @@
 | | `Gradient` | one per data point, as far as the gradient of an objective leads in one step | 1/N each |
 | | `NaturalGradient` | as `Gradient`, by the Fisher metric of a network: no farther than a radius in nats | 1/N each |
 | | `Gradient` of `WakeSleep` and others | one per data point, with draws of what is hidden | 1/N each |
+| | `Gradient` of `EvidenceBound`, `ImportanceBound` | the same, with gradients through the draws | 1/N each |
 | | `NaturalWakeSleep` | the same, by the Fisher metric of the layers | 1/N each |
+| | `Gradient` of `FollowEnergy` | a given energy, as far as draws of a sampler tell | |
+| | `Gradient` of `EnergyGame` | one per data point, and a sampler nearest to the model | 1/N each |
+| | `ContrastiveDivergence` | one per data point, less points of chains that have the model's law | 1/N each, −1/M |
 | `combine` | | the fitted models | α_m |
 | `combine_by_dreams` | any | points that the fitted models draw | α_m |
 
 A `Learner` gathers a message from data, then moves the model; messages merge, so the data may be a table, a stream or
-lie on many machines. `fit` is the only loop. `Averaged`, `Only` and `Alternate` make learners of learners.
+lie on many machines. `fit` is the only loop. `Averaged`, `AveragedIterates`, `Only` and `Alternate` make
+learners of learners.
 """
 
 from kullback.learning._adaptive_jit import adaptive_jit
 from kullback.learning._alternate import Alternate, Only
 from kullback.learning._averaged import Averaged
+from kullback.learning._averaged_iterates import AveragedIterates
 from kullback.learning._combine import combine, shares
+from kullback.learning._contrast import Centers
+from kullback.learning._contrastive_divergence import Chains, ContrastiveDivergence
 from kullback.learning._curve import MOST_OF_CURVE, extend_curve
 from kullback.learning._data import (
     AllAtOnce,
@@ -36,10 +44,13 @@ from kullback.learning._data import (
 )
 from kullback.learning._dreams import Combined, Dreams, WithDreams, combine_by_dreams, mixture_excess
 from kullback.learning._em import EM, e_step, em, em_step, m_step
+from kullback.learning._energy_game import ENTROPIES, EnergyGame, FollowEnergy, two_rates
 from kullback.learning._energy_loss import energy_loss
+from kullback.learning._evidence_bound import EvidenceBound, ImportanceBound
 from kullback.learning._fisher_scoring import FisherScoring, PointRate, fisher_scoring
 from kullback.learning._fit import Best, Place, begin, fit
 from kullback.learning._gradient import Gradient, Loss, Optimizer, Slope, adam, decaying_adam
+from kullback.learning._gram import PairGradient, gram_natural_gradient
 from kullback.learning._iterate import Watch
 from kullback.learning._learner import AT_ONCE, Clock, Gathered, Learner, Mergeable, Start, StepInfo, merge_messages
 from kullback.learning._likelihood import negative_log_likelihood
@@ -47,6 +58,7 @@ from kullback.learning._natural_gradient import NaturalGradient
 from kullback.learning._natural_gradient_em import NaturalGradientEM, natural_gradient_em_step
 from kullback.learning._natural_wake_sleep import LayerMoments, NaturalWakeSleep
 from kullback.learning._online_em import DecayingRate, OnlineEM, decaying_rate, online_em, online_em_step
+from kullback.learning._path_weights import PathWeights
 from kullback.learning._place_file import load_place, save_place
 from kullback.learning._rules import (
     CONVERGED,
@@ -80,28 +92,37 @@ __all__ = [
     "CONVERGED",
     "DATA_ENDED",
     "EM",
+    "ENTROPIES",
     "LIMIT",
     "MOST_OF_CURVE",
     "NO_GAIN",
     "AllAtOnce",
     "Alternate",
     "Averaged",
+    "AveragedIterates",
     "Batches",
     "Best",
     "Boosted",
     "Bounds",
+    "Centers",
+    "Chains",
     "Chunk",
     "Clock",
     "Combined",
+    "ContrastiveDivergence",
     "Data",
     "DecayingRate",
     "Dreams",
+    "EnergyGame",
     "Entry",
     "Epochs",
+    "EvidenceBound",
     "FisherScoring",
+    "FollowEnergy",
     "GainBelow",
     "Gathered",
     "Gradient",
+    "ImportanceBound",
     "LayerMoments",
     "LayerSlope",
     "Learner",
@@ -114,6 +135,8 @@ __all__ = [
     "OnlineEM",
     "Only",
     "Optimizer",
+    "PairGradient",
+    "PathWeights",
     "Place",
     "PointRate",
     "Resident",
@@ -149,6 +172,7 @@ __all__ = [
     "fit",
     "gather",
     "gather_in_turn",
+    "gram_natural_gradient",
     "load_place",
     "m_step",
     "merge",
@@ -166,6 +190,7 @@ __all__ = [
     "stack",
     "step",
     "step_once",
+    "two_rates",
     "wake",
     "wake_q",
 ]

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from kullback.core import Batch, Estimate, copy_with
 from kullback.learning._combine import shares
 from kullback.learning._data import Batches, Chunk
-from kullback.learning._fit import begin, fit
+from kullback.learning._fit import Place, begin, fit
 from kullback.learning._learner import Learner, ModelT
-from kullback.learning._rules import Epochs, check_at_least_one
+from kullback.learning._rules import LIMIT, Epochs, check_at_least_one
 from kullback.runtime import as_numpy, filter_jit
 
 #: Rows that are scored at once.
@@ -21,7 +21,7 @@ _SCORED = 512
 
 
 class Dreams:
-    """An endless stream of points that some models draw, each in proportion to its weight; an epoch is `steps` batches.
+    """Points without end that some models draw, each in proportion to its weight; an epoch is `steps` batches.
 
     What a step is given depends on the seed and its number only.
     """
@@ -67,7 +67,8 @@ class Dreams:
 class WithDreams:
     """Batches of data, each with points dreamt by a snapshot: the inertia of models without statistics.
 
-    `share`, in [0, 1), is how much of a step the dreams weigh: 0.9 is online EM with a rate of 0.1.
+    `share`, in [0, 1), is how much of a step the dreams weigh: 0.9 is online EM with a rate of 0.1. Data and dreams
+    weigh together what the data does alone, so that points are counted as those of the data.
     """
 
     whole, sites = False, 1
@@ -85,7 +86,7 @@ class WithDreams:
 
     def steps(self, position: Any, most: int) -> Chunk | None:
         """Return the next batches of the data, with dreams beside them."""
-        at, done = (None, 0) if position is None else position
+        at, done = self._read(position)
         chunk = self._data.steps(at, most)
         if chunk is None:
             return None
@@ -97,26 +98,38 @@ class WithDreams:
             return chunk._replace(position=after)
         dreamt = np.stack([self._dreams.draw(self._rows, done + number) for number in range(count)])[:, None]
         values = np.concatenate([np.asarray(batches.values), dreamt.astype(batches.values.dtype)], axis=2)
-        mass = np.sum(np.asarray(batches.weight), axis=2, keepdims=True) * self._share / (1 - self._share)
+        mass = np.sum(np.asarray(batches.weight), axis=2, keepdims=True) * self._share
         beside = np.repeat(mass / self._rows, self._rows, axis=2).astype(batches.weight.dtype)
-        weight = np.concatenate([np.asarray(batches.weight), beside], axis=2)
+        weight = np.concatenate([np.asarray(batches.weight) * (1 - self._share), beside], axis=2)
         observed = batches.observed
         if observed is not None:
             observed = np.concatenate([np.asarray(observed), np.ones(dreamt.shape, bool)], axis=2)
-        return chunk._replace(
-            batches=copy_with(batches, values=values, weight=weight, observed=observed), position=after
-        )
+        # which rows are alike, and where they lie, was known of the data alone
+        joined = {"values": values, "weight": weight, "observed": observed, "distinct": None, "standardization": None}
+        return chunk._replace(batches=copy_with(batches, **joined), position=after)
+
+    @staticmethod
+    def _read(position: Any) -> tuple[Any, int]:
+        """Return the position of the data and the steps before it; raise unless it is one of these."""
+        match position:
+            case None:
+                return None, 0
+            case [at, int(done)] if done >= 0 and not isinstance(done, bool):
+                return at, done
+        raise ValueError(f"position is {position!r}: it is none of data with dreams.")
 
 
 class Combined(NamedTuple):
     """A model that has learned from the dreams of several, and how far it is from all of them together.
 
-    `excess` is E[log mix − log p] under the mixture of the models, in nats per point, with its standard error: the
-    mixture is what no model can be nearer to than 0.
+    `excess` is E[log mix − log p] under the mixture of the models, in nats per point, with its standard error: 0 would
+    be the mixture itself, and no model is below. It is None where energies lack their constants. `place` is where its
+    learning has ended: it can go on from there.
     """
 
     model: Any
-    excess: Estimate
+    excess: Estimate | None
+    place: Place[Any, Any, Any]
 
 
 def combine_by_dreams(
@@ -125,7 +138,7 @@ def combine_by_dreams(
     weights: ArrayLike | None = None,
     *,
     start: ModelT | None = None,
-    rows: int = 32,
+    rows: int = 64,
     steps: int = 1000,
     seed: int = 0,
     draws: int = 100,
@@ -147,7 +160,7 @@ def combine_by_dreams(
     start : model, optional
         Where to begin: at the first of the models by default.
     rows, steps : int
-        Dreams of a step, and steps.
+        Dreams of a step, which cost little, and steps.
     seed : int
         Of all draws.
     draws, points : int
@@ -159,16 +172,24 @@ def combine_by_dreams(
     data, rule = Dreams(models, weights, rows, steps, seed), Epochs(1)
     place = begin(learner, models[0] if start is None else start, data, rule, seed)
     place, reason = fit(learner, place, data, rule, seed=seed)
-    if place.failures:
+    if reason != LIMIT:
         raise ValueError(f"the combination has failed: {reason}")
     model = as_numpy(learner.result(place.model, place.state))
-    return Combined(model, mixture_excess(models, weights, model, draws=draws, points=points, seed=seed + 1))
+    known = model.has_likelihood
+    excess = mixture_excess(models, weights, model, draws=draws, points=points, seed=seed + 1) if known else None
+    return Combined(model, excess, place)
 
 
 def mixture_excess(
     models: Sequence[Any], weights: ArrayLike | None, model: Any, *, draws: int = 100, points: int = 1000, seed: int = 0
 ) -> Estimate:
-    """Return E[log mix − log p] of a model p under the mixture of others, by points that these dream."""
+    """Return E[log mix − log p] of a model p under the mixture of others, by points that these dream.
+
+    Likelihoods that have to be estimated are too low, by half of their squared standard error: where a model guesses
+    what is hidden poorly, it takes more `draws`, for the standard error of the excess is that of the points.
+    """
+    if points < 2:
+        raise ValueError(f"points is {points}: a standard error takes two at least.")
     alpha = np.array(shares(weights, len(models)))
     drawn = Dreams(models, weights, points, 1, seed).draw(points, 0)
     key = jax.random.key(seed)

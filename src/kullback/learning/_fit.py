@@ -8,6 +8,7 @@ from typing import Any, Generic, NamedTuple
 import jax
 import numpy as np
 
+from kullback.core import Batch
 from kullback.learning._curve import extend_curve
 from kullback.learning._data import Batches, Data
 from kullback.learning._iterate import MOST, Pace, Watch, iterate
@@ -159,14 +160,26 @@ def _take_chunk(
     if chunk is None:
         return None
     clock = Clock(np.int32(place.step), np.asarray(place.points), key)
-    where = place.model, place.state, place.memories[0]
-    found = run(current, *where, chunk.batches, chunk.active, clock, np.int32(place.failures))
+    where, count = (place.model, place.state, place.memories[0]), len(chunk.active)
+    found = run(current, *where, *_fill_up(chunk.batches, chunk.active), clock, np.int32(place.failures))
     model, state, memory, points, infos = found
     # who reads a number waits for all of them, and the buffers of the batches may be used again
-    seen = [StepInfo(*row) for row in zip(*(np.asarray(leaf).tolist() for leaf in infos), strict=True)]
+    seen = [StepInfo(*row) for row in zip(*(np.asarray(leaf)[:count].tolist() for leaf in infos), strict=True)]
     step = place.step + int(chunk.active.sum())
     after = place._replace(model=model, state=state, memories=(memory,), position=chunk.position)
     return _Taken(after._replace(step=step, points=float(points)), seen, chunk.epoch_ends)
+
+
+def _fill_up(batches: Batch, active: np.ndarray) -> tuple[Batch, np.ndarray]:
+    """Return the batches of a power of two of steps, the last ones not active: few lengths, few compiled functions."""
+    more = (1 << (len(active) - 1).bit_length()) - len(active)
+    if not more:
+        return batches, active
+
+    def repeat_last(leaf: Any) -> Any:
+        return np.concatenate([leaf, np.repeat(leaf[-1:], more, axis=0)])
+
+    return jax.tree.map(repeat_last, batches), np.append(active, np.zeros(more, bool))
 
 
 class _TakeAll:

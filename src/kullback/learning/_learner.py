@@ -152,5 +152,15 @@ def all_finite(*trees: object) -> Bool[Array, ""]:
 
 def choose(condition: Scalar, one: TreeT, other: TreeT) -> TreeT:
     """Return the arrays of one tree where the condition holds, and those of the other where it does not."""
-    chosen: TreeT = jax.tree.map(lambda a, b: jnp.where(condition, a, b) if is_array(a) else a, one, other)
-    return chosen
+
+    def chosen(a: Any, b: Any) -> Any:
+        return a if a is b or not is_array(a) else jnp.where(condition, a, b)
+
+    found: TreeT = jax.tree.map(chosen, one, other)
+    return found
+
+
+def changed(one: object, other: object) -> list[Any]:
+    """Return the leaves of one tree that are not those of the other: a large matrix may stay through all steps."""
+    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    return [leaf for leaf, old in pairs if leaf is not old]

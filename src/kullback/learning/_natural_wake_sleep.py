@@ -12,12 +12,14 @@ from kullback.core import Batch
 from kullback.geometry import damped_inverse, layer_moments, refresh_due, refresh_share
 from kullback.learning._gradient import Slope, moved_by
 from kullback.learning._learner import Clock, Gathered, Learner, Scalar, Start, StepInfo, as_number
-from kullback.learning._wake_sleep import Sleep, Wake, check_draws, recognition_slopes, sum_gradients, wake
+from kullback.learning._wake_sleep import Sleep, Wake, check_draws, join_slopes, recognition_slopes, wake
 from kullback.models import HelmholtzMachine
 from kullback.numerics import Numeric
+from kullback.runtime import quick_jit
 
-#: Rows of a table that are looked at for the moments of the visible layer.
-_BLOCK = 4096
+#: Rows of a table, from all over it, that are looked at for the moments of the visible layer: all of 50,000 images
+#: would take as long as a hundred steps.
+_ROWS = 8192
 
 
 class LayerMoments(eqx.Module):
@@ -81,7 +83,9 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
     refresh, memory : int, float
         Steps between inverses, and how much of the moments stays at each of them.
     streams : bool
-        Whether moments of the visible layer are averaged as those of the others, for data that comes bit by bit.
+        Whether moments of the visible layer are averaged as those of the others, for data that comes bit by bit; its
+        inverse is then that of the step before. Without it, and without data to look at beforehand, they stay those of
+        units at even odds.
 
     """
 
@@ -129,12 +133,11 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
         dtype, sizes, some = jnp.asarray(model.top).dtype, model.sizes, start()
         layers = [_even_moments(size, dtype) for size in sizes]
         if some is not None:
-            layers[0] = _data_moments(model, some)
+            layers[0] = jnp.asarray(_data_moments(model, some, dtype))
         kept = tuple(layers if self.streams else layers[1:])
         quarter = [jnp.full(size, 0.25, dtype) for size in sizes]
         moments = LayerMoments(jnp.zeros((), dtype), kept, tuple(quarter), tuple(quarter[1:]))
-        damping = jnp.asarray(self.damping, dtype)
-        inverses = tuple(damped_inverse(layer, damping) for layer in layers)
+        inverses = _damped_inverses(tuple(layers), jnp.asarray(self.damping, dtype))
         return Metric(moments, layers[0], inverses, jnp.zeros((), jnp.int32))
 
     # --- a step -------------------------------------------------------------------------------------------
@@ -149,12 +152,13 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
         asleep = Sleep.of(model, second, len(batch.weight))
         generation, top = wake(model, awake)
         slopes = recognition_slopes(model, awake, asleep, 0.5)
-        recognition = tuple(sum_gradients(layer) for layer in zip(*slopes, strict=True))
-        ascent = HelmholtzMachine([slope.gradient for slope in generation], top, recognition)
-        # of the widest layer the inverse is applied to a few rows, not to as many columns as there are units
-        whitened = [_whiten_first(state.inverses[0], layer[0]) for layer in slopes]
+        recognition = [join_slopes(layer) for layer in zip(*slopes, strict=True)]
+        ascent = HelmholtzMachine(
+            [slope.gradient for slope in generation], top, [slope.gradient for slope in recognition]
+        )
         mass = jnp.sum(jnp.asarray(batch.weight, awake.v.dtype))
-        message = (ascent, sum(whitened[1:], start=whitened[0]))
+        # of the widest layer the inverse is applied to a few rows, not to as many columns as there are units
+        message = (ascent, _whiten_first(state.inverses[0], recognition[0]))
         counts = mass > 0
         message = jax.tree.map(lambda leaf: jnp.where(counts, leaf, 0), message)
         due = counts & refresh_due(clock.step, self.refresh)
@@ -170,7 +174,7 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
     ) -> tuple[HelmholtzMachine, Metric, StepInfo]:
         """Refresh the inverses where there are new moments, and take the step."""
         slope, moments = message
-        state = jax.lax.cond(moments.mass > 0, lambda: self._refreshed(state, moments), lambda: state)
+        state = self._refreshed(state, moments)
         gradient, first = slope.gradient
         direction = self._direction(state, gradient, first)
         dtype = first.dtype
@@ -233,15 +237,24 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
         )
 
     def _refreshed(self, state: Metric, moments: LayerMoments) -> Metric:
-        """Average the moments, the first ones by their number, and make the inverses of them."""
-        dtype = state.visible.dtype
-        part = refresh_share(state.refreshes, self.memory_share)
-        averaged = state.moments.toward(moments, part, state.moments.mass)
-        damping = jnp.asarray(self.damping, dtype)
-        made = tuple(damped_inverse(layer, damping) for layer in averaged.layers)
-        inverses = made if self.streams else (state.inverses[0], *made)
+        """Where there are new moments, average them, the first ones by their number, and make the inverses of them."""
+        known = 0 if self.streams else 1  # what stays as it is goes around the condition, which would copy it
+
+        def made() -> tuple[Any, ...]:
+            part = refresh_share(state.refreshes, self.memory_share)
+            averaged = state.moments.toward(moments, part, state.moments.mass)
+            inverses = _damped_inverses(averaged.layers, jnp.asarray(self.damping, state.visible.dtype))
+            return averaged, inverses, state.refreshes + 1
+
+        kept = state.moments, state.inverses[known:], state.refreshes
+        averaged, inverses, refreshes = jax.lax.cond(moments.mass > 0, made, lambda: kept)
         visible = averaged.layers[0] if self.streams else state.visible
-        return Metric(averaged, visible, inverses, state.refreshes + 1)
+        return Metric(averaged, visible, (*state.inverses[:known], *inverses), refreshes)
+
+
+@quick_jit
+def _damped_inverses(layers: tuple[Array, ...], damping: Array) -> tuple[Array, ...]:
+    return tuple(damped_inverse(layer, damping) for layer in layers)
 
 
 def _even_moments(size: int, dtype: Any) -> Array:
@@ -250,19 +263,13 @@ def _even_moments(size: int, dtype: Any) -> Array:
     return jnp.outer(mean, mean) + 0.25 * jnp.diag(1 - (jnp.arange(size + 1) == size).astype(dtype))
 
 
-def _data_moments(model: HelmholtzMachine, some: Batch) -> Array:
+def _data_moments(model: HelmholtzMachine, some: Batch, dtype: Any) -> Any:
     """Return the moments of the visible layer, of rows that may lack entries."""
-    dtype = np.asarray(model.top).dtype
-    total, mass = 0.0, 0.0
-    for place in range(0, len(some.values), _BLOCK):
-        here = slice(place, place + _BLOCK)
-        rows, weight = np.asarray(some.values)[here].astype(dtype), np.asarray(some.weight)[here].astype(dtype)
-        if some.observed is not None:
-            rows = np.asarray(model.fill(rows, np.asarray(some.observed)[here]))
-        with_one = np.concatenate([rows, np.ones_like(rows[:, :1])], axis=1)
-        total = total + with_one.T @ (weight[:, None] * with_one)
-        mass += float(weight.sum())
-    return jnp.asarray(total / max(mass, 1e-30), dtype)
+    here = slice(None, None, max(1, -(-len(some.values) // _ROWS)))
+    rows, weight = jnp.asarray(some.values[here], dtype), jnp.asarray(some.weight[here], dtype)
+    if some.observed is not None:
+        rows = model.fill(rows, jnp.asarray(some.observed[here]))
+    return layer_moments(rows, weight / jnp.maximum(jnp.sum(weight), 1e-30))
 
 
 def _whiten_first(inverse: Array, slope: Any) -> Array:

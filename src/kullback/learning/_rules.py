@@ -135,15 +135,19 @@ class GainBelow:
 class Epochs:
     """Ends after `most` epochs, or when `patience` of them in a row have gained less than `tolerance`.
 
-    What gains is the value of the validation part where there is one, and the mean of the epoch's steps otherwise.
+    What gains is the value of the validation part where there is one, and the mean of the epoch's steps otherwise. The
+    model of the best epoch is the one to keep, unless `keeps_best` is False: in a game of two no epoch is the best.
     """
 
     every_step = False
 
-    def __init__(self, most: int | None = None, patience: int | None = None, tolerance: float = 0.0):
+    def __init__(
+        self, most: int | None = None, patience: int | None = None, tolerance: float = 0.0, keeps_best: bool = True
+    ):
         check_at_least_one("most", most)
         check_at_least_one("patience", patience)
         self._most, self._patience, self._tolerance = most, patience, tolerance
+        self._keeps_best = keeps_best
 
     def init(self) -> RuleState:
         """Return that there were no epochs."""
@@ -156,7 +160,7 @@ class Epochs:
             return Verdict({**state, "total": total, "mass": mass})
         value = entry.validation if entry.validation is not None else total / mass if mass else -np.inf
         best = state["best"]
-        better = bool(np.isfinite(value)) and (best is None or value > best)
+        better = self._keeps_best and bool(np.isfinite(value)) and (best is None or value > best)
         gained = better and (best is None or value > best + self._tolerance)
         epochs, waited = (state["epochs"] or 0) + 1, 0 if gained else (state["waited"] or 0) + 1
         after: RuleState = {

@@ -26,6 +26,7 @@ from kullback.learning._learner import (
     StepInfo,
     TreeT,
     all_finite,
+    changed,
     choose,
     merge_messages,
 )
@@ -67,7 +68,7 @@ def step_once(
         message, after = merge_messages(message, found.message), found.memory
         sound = jnp.logical_and(sound, found.sound)
     moved, settled, info = learner.move(model, state, message, clock)
-    finite = all_finite(moved, settled, after) & ~jnp.isnan(info.value)
+    finite = all_finite(moved, changed(settled, state), after) & ~jnp.isnan(info.value)
     taken = active & finite
     return Stepped(
         choose(taken, moved, model),
@@ -123,19 +124,20 @@ def run_steps(
     points = jnp.asarray(clock.points, jnp.result_type(float))
     counts = jnp.asarray(clock.step, jnp.int32), points, jnp.asarray(failures, jnp.int32)
     start = (*jax.tree.map(jnp.asarray, (arrays, state, memory)), *counts)
-    (arrays, state, memory, _, points, _), infos = _scan(body, start, (batches, jnp.asarray(active)))
-    return Run(eqx.combine(arrays, fixed), state, memory, points, infos)
+    active = jnp.asarray(active)
+    (arrays, state, memory, _, points, _), infos = _scan(body, start, (batches, active))
+    return Run(eqx.combine(arrays, fixed), state, memory, points, infos._replace(finite=infos.finite | ~active))
 
 
 def _scan(
     body: Callable[[TreeT, tuple[Batch, Array]], tuple[TreeT, StepInfo]], carry: TreeT, rows: tuple[Batch, Array]
 ) -> tuple[TreeT, StepInfo]:
-    """Return what `jax.lax.scan` does, in a loop of which the compiler cannot know that it has one turn only.
+    """Return what `jax.lax.scan` does up to the last active row, in a loop whose turns the compiler cannot count.
 
-    Otherwise it takes such a loop apart and rounds in another order: the bits would depend on the length of chunks.
+    A loop of one turn it would take apart and round in another order: the bits would depend on the length of chunks.
     """
     length = rows[1].shape[0]
-    turns = jnp.maximum(jnp.sum(jnp.asarray(rows[1], jnp.int32)), length)  # the length, known when it runs
+    turns = jnp.max(jnp.where(rows[1], jnp.arange(1, length + 1), 0))
     if length == 1:  # the compiler leaves an axis of length 1 out, and lays out anew what follows
         rows = jax.tree.map(lambda leaf: jnp.concatenate([leaf, leaf]), rows)
     rows = jax.tree.map(jnp.asarray, rows)

@@ -157,15 +157,16 @@ def _loss(model: HelmholtzMachine, batch: Batch, key: Key, draws: int, weighted:
     awake = Wake.of(still, batch, first, draws, weighted)
     generation, top = wake(still, awake)
     slopes = recognition_slopes(still, awake, Sleep.of(still, second, len(batch.weight)), guessing)
-    recognition = tuple(sum_gradients(layer) for layer in zip(*slopes, strict=True))
+    recognition = [join_slopes(layer).gradient for layer in zip(*slopes, strict=True)]
     ascent = HelmholtzMachine([slope.gradient for slope in generation], top, recognition)
     return Loss(_with_gradient(-awake.bound(batch), model, jax.tree.map(jnp.negative, ascent)))
 
 
-def sum_gradients(slopes: tuple[LayerSlope, ...]) -> Array:
-    """Return the gradient of one layer in several phases."""
-    found = [slope.gradient for slope in slopes]
-    return sum(found[1:], start=found[0])
+def join_slopes(slopes: tuple[LayerSlope, ...]) -> LayerSlope:
+    """Return the slope of one layer in several phases: one product of all their rows, not one for each."""
+    if len(slopes) == 1:
+        return slopes[0]
+    return LayerSlope(*(jnp.concatenate(parts) for parts in zip(*slopes, strict=True)))
 
 
 def _with_gradient(value: Scalar, model: PyTree, gradient: PyTree) -> Scalar:
