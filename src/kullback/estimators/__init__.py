@@ -10,7 +10,7 @@ SAVED = tuple(REGISTRY)
 
 #: Where the other names are.
 _MODULES = {
-    "GRADIENT_CONSTRAINTS": "_gradient_estimator",
+    "GRADIENT_CONSTRAINTS": "gradient._estimator",
     "Anomalies": "_anomalies",
     "Columns": "data._preparation",
     "Encoded": "data._encoding",
@@ -18,7 +18,7 @@ _MODULES = {
     "FitCallback": "_fit_callback",
     "FitData": "data._fit_data",
     "FitRecord": "_fit_record",
-    "GradientEstimator": "_gradient_estimator",
+    "GradientEstimator": "gradient._estimator",
     "Imputer": "_imputer",
     "Interval": "constraints",
     "ProviderContext": "data._fit_data",

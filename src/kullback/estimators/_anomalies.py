@@ -2,8 +2,9 @@
 
 import abc
 import functools
+import warnings
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +18,9 @@ DRAWS = 10_000
 
 class RowQuestions(abc.ABC):
     """What is asked of an estimator's rows to find anomalies. Rows of a series are asked given those before them."""
+
+    #: In how many ways rows may lack entries and still be compared, each way with rows that the model draws.
+    _most_patterns: ClassVar[float] = np.inf
 
     @abc.abstractmethod
     def _own_rows(self, count: int) -> tuple[np.ndarray, dict[str, Any]]:
@@ -72,9 +76,28 @@ class Anomalies:
         return self._threshold(np.zeros(rows.shape[1], bool))
 
     def thresholds(self, X: np.ndarray) -> np.ndarray:
-        """Return the threshold of each row: that of drawn rows which lack the same entries."""
-        patterns, which = np.unique(np.isnan(X), axis=0, return_inverse=True)
-        return np.array([self._threshold(pattern) for pattern in patterns])[which.ravel()]
+        """Return the threshold of each row: that of drawn rows which lack the same entries.
+
+        It is −∞ where entries are missing in more ways than can be asked about: the most common ones are.
+        """
+        patterns, which, counts = np.unique(np.isnan(X), axis=0, return_inverse=True, return_counts=True)
+        found, left_out = np.full(len(patterns), -np.inf), 0
+        for place in np.argsort(-counts, kind="stable"):
+            if self._may_ask(patterns[place]):
+                found[place] = self._threshold(patterns[place])
+            else:
+                left_out += int(counts[place])
+        if left_out:
+            warnings.warn(
+                f"Rows lack entries in more than {self._estimator._most_patterns} ways, and {left_out:,} of them are "
+                "compared with nothing, so that none of these is an anomaly: impute them first.",
+                stacklevel=3,
+            )
+        return found[which.ravel()]
+
+    def _may_ask(self, missing: np.ndarray) -> bool:
+        free = bool(missing.all() or not missing.any()) or missing.tobytes() in self._thresholds
+        return free or len(self._thresholds) < self._estimator._most_patterns
 
     def _threshold(self, missing: np.ndarray) -> float:
         key = missing.tobytes()

@@ -14,6 +14,8 @@ from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import ModelEstimator
 from kullback.estimators.conditional._combination import combine_conditionals
 from kullback.estimators.conditional._estimator import ConditionalEstimator
+from kullback.estimators.gradient._combination import combine_networks
+from kullback.estimators.gradient._estimator import GradientEstimator
 from kullback.geometry import relative_entropy
 from kullback.models import Mixture, agreeing, reduce, spread_out, unite
 from kullback.numerics import with_article
@@ -52,8 +54,9 @@ def combine(
     entropy is taken, and what agrees with it is averaged. If not, the inputs tell of different data: all components are
     united and reduced to as many as asked for by least relative entropy, from several starts, and the reduction nearest
     to the united mixture is returned. Linear regressors and classifiers are combined by the information of their
-    coefficients: the nearest model to second order. With `n_components` mixtures may differ in their number of
-    components.
+    coefficients: the nearest model to second order. Networks, which have no statistics, are combined by one that learns
+    from the dreams of all; it says in `combination_excess_` how near it has come. With
+    `n_components` mixtures may differ in their number of components.
 
     >>> import numpy as np
     >>> from kullback import GaussianMixture
@@ -69,6 +72,10 @@ def combine(
         if n_components is not None:
             raise ValueError(f"n_components is for mixtures: a {type(fitted[0]).__name__} keeps its own number.")
         return combine_conditionals(fitted, weights)
+    if isinstance(fitted[0], GradientEstimator):
+        if n_components is not None:
+            raise ValueError(f"n_components is for mixtures: a {type(fitted[0]).__name__} keeps its own number.")
+        return combine_networks(fitted, weights, random_state)
     estimators = isinstance(fitted[0], ModelEstimator)
     records = [FitRecord.of(one) for one in fitted] if estimators else []
     if weights is None and sum(record.counts[1] for record in records) > 0:

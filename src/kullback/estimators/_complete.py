@@ -97,7 +97,8 @@ def complete(
         for here, batch in data.batches:
             with computing(data.bits):
                 key = jax.random.key(random.randint(2**31)) if temperature else None
-                found = _find(data.model, batch, key, want, temperature)
+                find = _find_here if data.can_be_enumerated(want, temperature) else _find
+                found = find(data.model, batch, key, want, temperature)
                 parts.append(_first_rows(found[:3], here.stop - here.start))
             exact = exact and bool(found.exact)
         draws.append(jax.tree.map(lambda *each: np.concatenate(each), *parts))
@@ -118,6 +119,10 @@ def _first_rows(tree: Any, count: int) -> Any:
     return jax.tree.map(lambda leaf: np.asarray(leaf)[:count], tree)
 
 
+#: States of a sequence times rows that are looked at, as a power of 2.
+_MOST_WORK = 24
+
+
 class _Data(NamedTuple):
     """Rows as batches, the model that answers, and how answers go back."""
 
@@ -127,6 +132,22 @@ class _Data(NamedTuple):
     starts: np.ndarray | None
     bits: int
     restore: Any
+
+    def can_be_enumerated(self, want: tuple[str, ...], temperature: float) -> bool:
+        """Whether sequences lack few entries of few values, and these are wanted with the path summed out.
+
+        How many each sequence lacks has to be known when such a function is compiled; rows need nothing of the kind.
+        """
+        if self.starts is None or want != ("v",) or temperature == 1:
+            return False
+        ((here, batch),) = self.batches
+        levels = self.model.visible_levels
+        if levels is None or batch.observed is None:
+            return False
+        missing = ~np.asarray(batch.observed)[: here.stop].reshape(here.stop, -1)
+        counts = [len(levels[column]) for column in np.flatnonzero(missing.any(axis=0))]
+        most = np.add.reduceat(missing.sum(axis=1), np.flatnonzero(self.starts)).max()
+        return bool(all(counts) and most * np.log2(max(counts, default=1)) + np.log2(here.stop) <= _MOST_WORK)
 
 
 def _read(model: Any, X: Any, lengths: Any, inputs: Any) -> _Data:
@@ -168,6 +189,19 @@ def _refuse_time(name: str, lengths: Any, inputs: Any) -> None:
     for what, given in (("lengths", lengths), ("inputs", inputs)):
         if given is not None:
             raise ValueError(f"{what} are given, and {name} has independent rows: leave them out.")
+
+
+def _find_here(model: Any, batch: Batch, key: Any, want: tuple[str, ...], temperature: float) -> Any:
+    """Complete rows by a function that is compiled for them alone."""
+    exact = []
+
+    def find(model: Any, key: Any) -> Any:
+        found = models.complete(model, batch, want=want, temperature=temperature, key=key)
+        exact.append(found.exact)
+        return found[:3]
+
+    v, h, energy = jax.jit(find)(model, key)
+    return Completion(v, h, energy, exact[0])
 
 
 @adaptive_jit

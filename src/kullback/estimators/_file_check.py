@@ -10,6 +10,7 @@ from kullback.core import MOST_CATEGORIES
 from kullback.estimators._check_fit import check_magnitude
 from kullback.estimators._learning_curve import check_curve
 from kullback.estimators.data._columns import Shape
+from kullback.estimators.gradient._history import is_unfinished
 from kullback.models import HiddenMarkovModel, Mixture
 
 
@@ -44,6 +45,10 @@ def _is_categories(value: Any) -> bool:
     return _is_words(value) and all(value) and len(set(value)) == len(value)
 
 
+def _is_schedule(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_whole, value)) and value[1] > 0
+
+
 _WHOLE = Rule(_is_whole, "a whole number, 0 or more")
 _AMOUNT = Rule(_is_amount, "a finite number, 0 or more")
 #: Attributes_ that are no parameters of the model.
@@ -52,11 +57,17 @@ _RULES: dict[str, Rule] = {
     "n_batches_seen_": _WHOLE,
     "n_iter_": _WHOLE,
     "n_steps_": _WHOLE,
+    "unfinished_": Rule(is_unfinished, "what a fit that was stopped needs to go on"),
     "seed_": _WHOLE,
     "n_trials_": _WHOLE,
     "n_points_seen_": _AMOUNT,
+    "n_points_given_": _AMOUNT,
     "n_sequences_seen_": _AMOUNT,
+    "schedule_": Rule(_is_schedule, "the first step of a fit, and how many there are"),
+    "gibbs_calls_": _WHOLE,
+    "began_with_stream_": Rule(lambda value: isinstance(value, bool), "true or false"),
     "converged_": Rule(lambda value: isinstance(value, bool), "true or false"),
+    "sees_missing_": Rule(lambda value: isinstance(value, bool), "true or false"),
     "lower_bound_": Rule(_is_number, "a number"),
     "lower_bounds_": Rule(lambda value: isinstance(value, list) and all(map(_is_number, value)), "a list of numbers"),
     "learning_curve_": Rule(_is_numbers, "an array of numbers"),
@@ -127,7 +138,9 @@ def _describe(value: Any) -> str:
 
 def check_size(estimator: Any, numbers: int) -> None:
     """Raise where the header speaks of a model that is larger than the arrays of the file, before it is built."""
-    sizes = [getattr(estimator, name, None) or 1 for name in ("n_components", "n_latents")]
+    # of networks it is known how large their trees are, and hidden numbers are not components
+    counted = () if estimator._trees else ("n_components", "n_latents")
+    sizes = [1, 1, *(getattr(estimator, name, None) or 1 for name in counted)]
     k, n = max(*sizes, len(np.ravel(getattr(estimator, "weights_", 1)))), int(getattr(estimator, "n_features_in_", 1))
     categories = np.ravel(getattr(estimator, "n_categories_", ()))
     if (categories < 0).any() or len(categories) not in (0, n):

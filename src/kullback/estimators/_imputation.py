@@ -6,7 +6,7 @@ from typing import Any, Literal
 import jax
 import numpy as np
 
-from kullback.core import Batch
+from kullback.core import Batch, ClosedFormModel
 from kullback.estimators._count import check_count
 from kullback.learning import adaptive_jit
 from kullback.models import complete
@@ -71,4 +71,6 @@ def _mean(model: Any, batch: Batch) -> Any:
 
 @adaptive_jit
 def _mode(model: Any, batch: Batch) -> Any:
-    return model.conditional_mode(batch)
+    if isinstance(model, ClosedFormModel):
+        return model.conditional_mode(batch)
+    return complete(model, batch, want="v").v

@@ -15,6 +15,7 @@ class ParameterValues(NamedTuple):
     text: bool  # any word
     words: bool  # a list of words
     array: bool  # numbers, of any shape
+    number: bool  # a number
     real: bool  # whether numbers need not be whole
 
 
@@ -33,5 +34,6 @@ def _values(allowed: list[Any]) -> ParameterValues:
         text=str in types,
         words=list in types or tuple in types,
         array=array,
+        number=any(isinstance(one, Interval) for one in allowed),
         real=Real in types or (array and Integral not in types),
     )

@@ -17,6 +17,8 @@ class Capabilities(NamedTuple):
     forecasts: bool = False  # `forecast`: the next rows
     imputes: bool = True  # `impute`: missing entries
     takes_inputs: bool = False  # `inputs` beside the rows
+    has_epochs: bool = False  # `fit` goes through the rows again and again, by steps along gradients
+    has_command: bool = True  # `kullback fit NAME`
 
 
 class Entry(NamedTuple):
@@ -28,20 +30,25 @@ class Entry(NamedTuple):
 
 _MIXTURE = Capabilities(predicts=True)
 _HIDDEN_MARKOV = Capabilities("sequences", predicts=True, decodes=True, forecasts=True)
+_NETWORK = Capabilities(has_epochs=True)
 _CONDITIONAL = Capabilities("pairs", imputes=False)
 _LINEAR_SYSTEM = Capabilities("sequences", smooths=True, forecasts=True, takes_inputs=True)
 
-#: Every estimator that a file can hold and the command can fit, by the name of its class.
+#: Every estimator that a file can hold, and the command can fit unless it says otherwise, by the name of its class.
 REGISTRY: dict[str, Entry] = {
     "HMM": Entry("hidden_markov._family", _HIDDEN_MARKOV),
+    "BernoulliRBM": Entry("gradient._bernoulli_rbm", _NETWORK),
     "BernoulliMixture": Entry("mixtures._discrete_mixtures", _MIXTURE),
     "CategoricalHMM": Entry("hidden_markov._categorical", _HIDDEN_MARKOV),
     "CategoricalMixture": Entry("mixtures._discrete_mixtures", _MIXTURE),
     "Classifier": Entry("conditional._classifier", _CONDITIONAL),
     "CompoundDirichlet": Entry("_compound_dirichlet"),
+    "EnergySampler": Entry("gradient._energy_sampler", Capabilities(has_epochs=True, has_command=False)),
     "FactorAnalysis": Entry("_factor_estimators"),
     "GaussianHMM": Entry("hidden_markov._gaussian", _HIDDEN_MARKOV),
     "GaussianMixture": Entry("mixtures._gaussian_mixture", _MIXTURE),
+    "GaussianRBM": Entry("gradient._gaussian_rbm", _NETWORK),
+    "HelmholtzMachine": Entry("gradient._helmholtz_machine", _NETWORK),
     "LinearDynamicalSystem": Entry("linear._linear_dynamical_system", _LINEAR_SYSTEM),
     "Mixture": Entry("mixtures._family_mixture", _MIXTURE),
     "MultinomialHMM": Entry("hidden_markov._multinomial", _HIDDEN_MARKOV),
@@ -49,6 +56,7 @@ REGISTRY: dict[str, Entry] = {
     "PoissonMixture": Entry("mixtures._discrete_mixtures", _MIXTURE),
     "ProbabilisticPCA": Entry("_factor_estimators"),
     "Regressor": Entry("conditional._regressor", _CONDITIONAL),
+    "VariationalAutoencoder": Entry("gradient._variational_autoencoder", _NETWORK),
 }
 
 

@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import column_or_1d
 
 from kullback.estimators._model_estimator import all_or_nothing
+from kullback.estimators.conditional._classes import places_of, split_missing
 from kullback.estimators.conditional._estimator import CONSTRAINTS, ConditionalEstimator, learns_from_streams
 from kullback.estimators.data._columns import Shape
 
@@ -108,7 +109,7 @@ validation_fraction, n_iter_no_change, missing, rate, dtype, n_jobs, warm_start,
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of the probabilities, which are finite where these are too small for a number."""
-        found = self.predict_distribution(X)
+        found = self.predict_distribution(X).by_place
         each = [found.log_prob(np.full(len(found), code)) for code in range(len(self.classes_))]
         return np.stack(each, axis=1)
 
@@ -167,15 +168,7 @@ validation_fraction, n_iter_no_change, missing, rate, dtype, n_jobs, warm_start,
                 )
         elif classes is not None and not np.array_equal(self.classes_, _unique(classes)):
             raise ValueError(f"classes is {classes!r}, and the first call of partial_fit had {self.classes_.tolist()}.")
-        codes = np.searchsorted(self.classes_, y)
-        known = np.minimum(codes, len(self.classes_) - 1)
-        strange = self.classes_[known] != y
-        if np.any(strange):
-            raise ValueError(
-                f"y has the class {y.tolist()[np.argmax(strange)]!r}, which the fit does not know: it has "
-                f"{self.classes_.tolist()}. Pass all classes to the first call of partial_fit."
-            )
-        return known[:, None].astype(np.float64)
+        return places_of(self.classes_, y)[:, None].astype(np.float64)
 
     @property
     def _target_family(self) -> Any:
@@ -186,16 +179,18 @@ validation_fraction, n_iter_no_change, missing, rate, dtype, n_jobs, warm_start,
         return True
 
     def _known_targets(self, y: Any) -> np.ndarray:
-        names = list(y)
-        there = np.array([name is not None and name == name for name in names], dtype=bool)  # NaN is not itself
-        codes = np.full((len(names), 1), np.nan)
+        there, known = split_missing(y)
+        codes = np.full((len(there), 1), np.nan)
         if there.any():
-            known = np.array([name for name, is_there in zip(names, there, strict=True) if is_there])
             codes[there] = self._encode_targets(known, first=False)
         return codes
 
     def _restore_targets(self, found: np.ndarray) -> np.ndarray:
         return self.classes_[found[..., 0].astype(np.int64)]
+
+    @property
+    def _names(self) -> np.ndarray:
+        return self.classes_
 
     @property
     def _coupling(self) -> np.ndarray | None:

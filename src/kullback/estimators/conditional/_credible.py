@@ -48,7 +48,7 @@ class CredibleSets:
 
     `contains(y)` says whether targets lie in them. Of one number it has `pieces`: their ends `lower` and `upper`, of
     shape (rows, most pieces) with NaN where a row has fewer, and `counts`, how many there are. Of a category `members`
-    says which belong to the set, of shape (rows, categories).
+    says which belong to the set, of shape (rows, categories), in the order of `classes_`.
     """
 
     def __init__(
@@ -98,7 +98,8 @@ class CredibleSets:
 
 def find_sets(predicted: PredictedDistribution, level: float, target: TargetRange | None, seed: int) -> CredibleSets:
     """Return the smallest sets that hold this much of each distribution; `target` is what a single one can be."""
-    blocks = [predicted[at : at + _ROWS] for at in range(0, len(predicted), _ROWS)]
+    by_place = predicted.by_place
+    blocks = [by_place[at : at + _ROWS] for at in range(0, len(predicted), _ROWS)]
     found = [_find_block(block, level, target, seed + place) for place, block in enumerate(blocks)]
     threshold = np.concatenate([each[0] for each in found]) if found else np.zeros(0)
     members = np.concatenate([each[2] for each in found]) if found and found[0][2] is not None else None
@@ -107,7 +108,7 @@ def find_sets(predicted: PredictedDistribution, level: float, target: TargetRang
 
 
 def levels_of(predicted: PredictedDistribution, targets: np.ndarray, seed: int) -> np.ndarray:
-    """Return how much the smallest set holds that has the target of each row in it."""
+    """Return how much the smallest set holds that has the target of each row in it; classes are by their places."""
     found = []
     for place, at in enumerate(range(0, len(predicted), _ROWS)):
         block = predicted[at : at + _ROWS]

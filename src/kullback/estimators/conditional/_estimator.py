@@ -102,6 +102,11 @@ class ConditionalEstimator(ModelEstimator):
         """Raise unless the attributes_ of targets, which came from a file, belong together."""
 
     @property
+    def _names(self) -> np.ndarray | None:
+        """The names of the classes, if the target is one."""
+        return None
+
+    @property
     def _components(self) -> int:
         """How many members are mixed."""
         return 1
@@ -212,7 +217,7 @@ class ConditionalEstimator(ModelEstimator):
             with computing(self._bits):
                 found = self._method.free(model, self._design.matrix(table[start : start + _CHUNK]))
                 free.append(np.asarray(found, dtype=np.float64))
-        return PredictedDistribution(self._kind, np.concatenate(free), self._single)
+        return PredictedDistribution(self._kind, np.concatenate(free), self._single, self._names)
 
     def score_samples(self, X: Any, y: Any = None) -> np.ndarray:
         """Return the log density of the targets of each row given its inputs, in nats.
@@ -223,7 +228,7 @@ class ConditionalEstimator(ModelEstimator):
         if y is None:
             return -self.predict_distribution(X).entropy
         check_consistent_length(X, y)
-        return self.predict_distribution(X).log_prob(self.to_target_array(y))
+        return self.predict_distribution(X).by_place.log_prob(self.to_target_array(y))
 
     def to_target_array(self, y: Any) -> np.ndarray:
         """Return targets as the model sees them, a table of numbers: classes by their places, NaN for missing ones.
@@ -263,7 +268,7 @@ class ConditionalEstimator(ModelEstimator):
         targets = self.to_target_array(y)
         if np.isnan(targets).any():
             raise ValueError("y has missing targets: calibration needs all of them.")
-        self.calibration_levels_ = np.sort(levels_of(self.predict_distribution(X), targets, self.seed_))
+        self.calibration_levels_ = np.sort(levels_of(self.predict_distribution(X).by_place, targets, self.seed_))
         return self
 
     @property

@@ -17,15 +17,15 @@ from kullback.estimators.data._pairs import Pairs
 from kullback.families import Kind, Role
 from kullback.learning import (
     CONVERGED,
-    Epochs,
+    Clock,
     FisherScoring,
     GainBelow,
     Place,
     PointRate,
     StepInfo,
-    Stream,
     begin,
     fit,
+    step,
 )
 from kullback.models import LinearConditional, Ridge
 from kullback.runtime import as_numpy
@@ -33,6 +33,10 @@ from kullback.runtime import as_numpy
 #: Iterations of Fisher scoring at most, and the gain in nats per row that is none, where no numbers are given.
 _MAX_ITER, _TOLERANCE = 100, 1e-9
 
+#: Points for each parameter with which a stream begins by a fit, of so many iterations at most.
+_ENOUGH, _FIRST_ITER = 10, 32
+#: Points for each parameter that settle a stream that has begun by a fit.
+_SETTLED = (4.0,)
 
 #: A spread that has fallen by this factor, in logarithms, is none: the fit ends before.
 _LEAST_SPREAD = np.log(1e-6)
@@ -130,25 +134,46 @@ class LinearMethod:
             )
 
     def partial_fit(self, estimator: Any, pairs: Pairs, first: bool) -> None:
-        """Move towards some more rows by one step of online Fisher scoring, or by several where they are many."""
+        """Move towards some more rows by one step of online Fisher scoring, or by several where they are many.
+
+        The first rows, if they are enough, are fitted as all at once: a step from the marginal would leave a poor
+        model, that counts for as many points.
+        """
+        if first and self._fit_first(estimator, pairs):
+            return
         record = FitRecord.of(estimator)
-        rate = PointRate() if estimator.rate is None else estimator.rate
-        learner, rule = FisherScoring(self._prior(estimator), rate), Epochs(1)
+        rate = PointRate(*(_SETTLED if record.converged else ())) if estimator.rate is None else estimator.rate
+        learner = FisherScoring(self._prior(estimator), rate)
         model = self._start(estimator, pairs) if first else self.to_model(estimator)
-        data = Stream.of([batch for _, batch in pairs.batches()])
-        batches, points = record.counts
-        seen: list[StepInfo] = []
-        place = begin(learner, model, data, rule)._replace(step=batches, points=points)
-        place, _ = fit(learner, place, data, rule, record=seen.extend)
-        if not all(info.finite for info in seen):
-            raise ValueError(
-                "A step has led to numbers that are not finite: scale the inputs or the targets, or fit all rows at "
-                "once, where steps that go too far are taken back."
-            )
-        self._keep(estimator, place.model)
-        for info in seen:
+        for _, batch in pairs.batches():
+            number, points = record.counts
+            clock = Clock(np.int32(number), np.asarray(points))
+            model, _, _, info, _ = step(learner.at(number, points)[0], model, None, None, (batch,), clock)
+            if not info.finite:
+                raise ValueError(
+                    "A step has led to numbers that are not finite: scale the inputs or the targets, or fit all rows "
+                    "at once, where steps that go too far are taken back."
+                )
             record = record.add_step(float(info.value), float(info.mass), None)
+        self._keep(estimator, model)
         record.write(estimator)
+
+    def _fit_first(self, estimator: Any, pairs: Pairs) -> bool:
+        """Fit the first rows of a stream until there is little left to gain, and return whether it was done."""
+        start = self._start(estimator, pairs)
+        if min(len(pairs), pairs.mass) < _ENOUGH * len(start.parameters):
+            return False
+        learner, rule = FisherScoring(self._prior(estimator)), GainBelow(_TOLERANCE, _FIRST_ITER, falling=False)
+        seen: list[StepInfo] = []
+        floor, place = _Floor.below(start), begin(learner, start, pairs, rule)
+        place, reason = fit(
+            learner, place, pairs, rule, guard=floor.refuse, watch=floor, record=seen.extend, chunk=_FIRST_ITER
+        )
+        if reason != CONVERGED:
+            return False
+        self._keep(estimator, place.model)
+        FitRecord(converged=True).add_step(float(seen[0].value), pairs.mass, None).write(estimator)
+        return True
 
     def to_model(self, estimator: Any) -> LinearConditional:
         """Return the fitted model."""

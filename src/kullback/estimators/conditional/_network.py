@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kullback.core import Batch
 from kullback.estimators._fit_record import FitRecord
-from kullback.estimators._gradient_estimator import EpochMeans
 from kullback.estimators._progress import Progress
 from kullback.estimators.data._pairs import Pairs
+from kullback.estimators.gradient._history import History
 from kullback.learning import (
     LIMIT,
     NO_GAIN,
@@ -78,33 +78,32 @@ class NetworkMethod:
         learner, data = self._learner(estimator), self._data(estimator, learned)
         epochs = estimator.max_iter or _MAX_ITER
         rule = Epochs(epochs, estimator.n_iter_no_change, _TOLERANCE if estimator.tol is None else estimator.tol)
-        bounds: list[float] = []
-        scores: list[float] = []
-
-        def validate(model: Any) -> float:
-            scores.append(self._mean_score(estimator, model, held))
-            return scores[-1]
-
         with Progress(estimator.verbose, epochs) as progress:
             progress.begin(0)
-            means = EpochMeans(bounds, progress)
+            history = History(progress)
+
+            def validate(model: Any) -> float:
+                history.scores.append(self._mean_score(estimator, model, held))
+                return history.scores[-1]
+
             place, reason = fit(
                 learner,
                 self._place(estimator, learned, learner, data, rule),
                 data,
                 rule,
                 validate=validate if len(held) else None,
-                record=means.add,
-                callback=means.close,
+                record=history.add,
+                callback=history.close,
                 seed=estimator.seed_,
             )
-            means.close(place)
+            history.close(place)
             progress.end(reason == NO_GAIN)
+        bounds = history.bounds
         if not bounds:
             raise ValueError("The first step has led to numbers that are not finite: scale y, or use dtype='float64'.")
         self._keep(estimator, place)
-        if scores:
-            estimator.validation_scores_ = scores
+        if history.scores:
+            estimator.validation_scores_ = history.scores
         FitRecord(reason == NO_GAIN, len(bounds), bounds[-1], bounds, learned.mass, place.step).write(estimator)
         if reason == LIMIT and len(held):
             reason = f"The network still gains after max_iter = {epochs} epochs: increase max_iter, or tol."

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kullback.estimators._count import check_count
+from kullback.estimators.conditional._classes import places_of, split_missing
 from kullback.estimators.conditional._quantiles import check_level
 from kullback.estimators.conditional._target_law import FirstRows, TargetLaw, laws_of_columns, mix_laws
 from kullback.estimators.data._rows import padded_size
@@ -26,21 +27,27 @@ class PredictedDistribution:
     Numbers have the shape of the targets in the fit: one for each row, or one for each row and column.
     It has `mean`, `variance`, `std`, `mode`, `quantile(level)`, `interval(level)`, `cdf(y)`, `log_prob(y)` and
     `sample(n)`; a slice of it is that of some rows. `free` has the free coordinates of each row, and `member` the
-    distributions themselves.
+    distributions themselves. Where the target is a class it goes by its name, one of `classes`.
     """
 
-    def __init__(self, kind: OutputKind, free: np.ndarray, single: bool):
+    def __init__(self, kind: OutputKind, free: np.ndarray, single: bool, classes: np.ndarray | None = None):
         self.kind, self.free, self._single = kind, np.asarray(free, dtype=np.float64), single
+        self.classes = classes
 
     def __len__(self) -> int:
         return len(self.free)
 
     def __getitem__(self, rows: Any) -> "PredictedDistribution":
         chosen = self.free[rows]
-        return PredictedDistribution(self.kind, chosen.reshape(-1, self.free.shape[1]), self._single)
+        return PredictedDistribution(self.kind, chosen.reshape(-1, self.free.shape[1]), self._single, self.classes)
 
     def __repr__(self) -> str:
         return f"PredictedDistribution of {self.kind} for {len(self)} rows"
+
+    @property
+    def by_place(self) -> "PredictedDistribution":
+        """The same, with classes by their places among all of them: 0, 1, …"""
+        return PredictedDistribution(self.kind, self.free, self._single)
 
     @property
     def member(self) -> Any:
@@ -84,13 +91,15 @@ class PredictedDistribution:
     def mode(self) -> np.ndarray:
         """The most probable targets; those of mixtures are found by ascent from every component."""
         found = np.asarray(row_modes(self.kind, jnp.asarray(self._filled)))[: len(self)].reshape(len(self), -1)
-        return found[:, 0] if self._single else found
+        return self._named(found[:, 0] if self._single else found)
 
     @property
     def point(self) -> np.ndarray:
         """One number for each target: the mean, of angles the mean direction, of categories the most probable one."""
         if all(law.ordered for law in self._laws):
             return self.mean
+        if self.classes is not None:
+            return self.mode
         modes = self._fill(self.mode.reshape(len(self), -1))
         return self._columns([law.mean if law.ordered else modes[:, at] for at, law in enumerate(self._laws)])
 
@@ -112,11 +121,17 @@ class PredictedDistribution:
         """The entropy of the targets of each row in nats; of mixtures an average over draws, always the same."""
         if not isinstance(self.kind, MixtureKind):
             return np.asarray(self._members.entropy, dtype=np.float64)[: len(self)]
-        drawn = self.sample(_DRAWS, 0)
-        return -np.mean([self.log_prob(each) for each in drawn], axis=0)
+        by_place = self.by_place
+        drawn = by_place.sample(_DRAWS, 0)
+        return -np.mean([by_place.log_prob(each) for each in drawn], axis=0)
 
-    def quantile(self, level: float) -> np.ndarray:
-        """Return the smallest y with P(Y ≤ y) ≥ level, of each target. Of angles it counts from the opposite of μ."""
+    def quantile(self, level: Any) -> np.ndarray:
+        """Return the smallest y with P(Y ≤ y) ≥ level, of each target. Of angles it counts from the opposite of μ.
+
+        With several levels there is one more axis, the first.
+        """
+        if np.ndim(level):
+            return np.stack([self.quantile(each) for each in level])
         level = check_level("level", level)
         return self._columns([law.quantile(level) for law in self._laws])
 
@@ -149,7 +164,7 @@ class PredictedDistribution:
         with computing():
             drawn = np.asarray(_draw(self.kind, self._filled, key, count))
         drawn = drawn[:, : len(self)].reshape(count, len(self), -1)
-        drawn = drawn[..., 0] if self._single else drawn
+        drawn = self._named(drawn[..., 0] if self._single else drawn)
         return drawn[0] if n is None else drawn
 
     # --- inside: rows are filled up to one of few sizes, so that little is compiled -------------------------
@@ -192,8 +207,20 @@ class PredictedDistribution:
         found = np.stack([np.asarray(column) for column in of_each], axis=-1)[: len(self)]
         return found[..., 0] if self._single else found
 
+    def _named(self, found: np.ndarray) -> np.ndarray:
+        return found if self.classes is None else self.classes[found.astype(np.int64)]
+
+    def _places(self, y: Any) -> Any:
+        """Return the places of classes, NaN for missing ones."""
+        assert self.classes is not None
+        there, known = split_missing([y] if np.ndim(y) == 0 else np.asarray(y).reshape(len(y)))
+        found = np.full(len(there), np.nan)
+        if there.any():
+            found[there] = places_of(self.classes, known)
+        return found[0] if np.ndim(y) == 0 else found
+
     def _table(self, y: Any) -> np.ndarray:
-        values = np.asarray(y, dtype=np.float64)
+        values = np.asarray(y if self.classes is None else self._places(y), dtype=np.float64)
         table = np.broadcast_to(values, (len(self),)) if values.ndim == 0 else values
         table = table.reshape(len(table), -1)
         if table.shape != (len(self), self.kind.columns):

@@ -136,7 +136,8 @@ class Regressor(RegressorMixin, ConditionalEstimator):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Move towards some more rows: one step of online Fisher scoring, or one pass of the optimizer of a network.
 
-        The parameters are those of `fit`. A call that raises leaves the estimator as it was.
+        Of a linear fit the first rows, if they are 10 or more for each parameter, are fitted as `fit` does. The
+        parameters are those of `fit`. A call that raises leaves the estimator as it was.
         """
         return self._learn_from(X, y, sample_weight)
 

@@ -149,6 +149,25 @@ def check_table(X: np.ndarray, family: Any) -> None:
         check_entries(X[:, run.start : run.start + run.length], run.family, name, run.start)
 
 
+def check_shape(estimator: Any, X: np.ndarray, family: Any, n_categories: Any, first: bool) -> None:
+    """Raise unless a table is one of the fit; the first one says how many categories there are, and what rows sum to.
+
+    They are held as `n_categories_` and `n_trials_`. `n_categories` are those that are given, or None.
+    """
+    check_table(X, family)
+    shape = Shape.of(X, family, most_categories(n_categories)) if len(X) else None
+    if first:
+        assert shape is not None
+        shape = shape.with_room(estimator.known_categories)
+        estimator.n_categories_ = shape.knowing(n_categories).with_members(family).categories
+        estimator.n_trials_ = shape.trials
+    if shape is None:
+        return
+    check_categories(shape.categories, estimator.n_categories_)
+    if shape.trials != estimator.n_trials_:
+        raise ValueError(f"X has rows with a total of {shape.trials}: the fit has {estimator.n_trials_}.")
+
+
 def shape_of(components: Any) -> Shape:
     """Return what components say about the tables they are for."""
     parts: Any = components.parts if isinstance(components, Product) else (components,)

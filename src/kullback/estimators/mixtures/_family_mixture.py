@@ -14,10 +14,8 @@ from kullback.estimators.constraints import Interval
 from kullback.estimators.data._columns import (
     Shape,
     attribute_names,
-    check_categories,
-    check_table,
+    check_shape,
     indicators,
-    most_categories,
     plain_components,
     shape_of,
     with_attributes,
@@ -38,6 +36,8 @@ FAMILY: list[Any] = [str, list, tuple, dict, type, Component]
 
 class FamilyMixture(MixtureEstimator):
     """A mixture whose components are told by the names of families. Each parameter is an attribute_."""
+
+    n_categories_: Any
 
     def __init__(
         self,
@@ -124,16 +124,7 @@ class FamilyMixture(MixtureEstimator):
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         self._check_rows(X, first)
         X = self._entries(X)
-        check_table(X, self._families)
-        most = most_categories(self._known_categories)
-        shape = Shape.of(X, self._families, most) if len(X) else self._shape()
-        if first:
-            shape = shape.with_room(self.known_categories)
-            room = shape.knowing(self._known_categories).with_members(self._families)
-            self.n_categories_, self.n_trials_ = room.categories, shape.trials
-        check_categories(shape.categories, self.n_categories_)
-        if shape.trials != self.n_trials_:
-            raise ValueError(f"X has rows with a total of {shape.trials}: the fit has {self.n_trials_}.")
+        check_shape(self, X, self._families, self._known_categories, first)
         return X
 
     def _note_highest(self, highest: np.ndarray) -> None:

@@ -1,9 +1,9 @@
 """Estimators whose models are trained by gradients: networks of a table of independent rows."""
 
 import abc
+import copy
 import functools
 import warnings
-from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -15,22 +15,24 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kullback.core import Batch, Model
-from kullback.estimators._model_estimator import all_or_nothing
+from kullback.estimators._count import check_count
+from kullback.estimators._model_estimator import STOPPED, all_or_nothing
 from kullback.estimators._progress import Progress
 from kullback.estimators._table_estimator import TableEstimator
 from kullback.estimators.constraints import Interval, StrOptions
 from kullback.estimators.data._fit_data import provider_of
 from kullback.estimators.data._rows import Rows
+from kullback.estimators.gradient._history import History, place_of
+from kullback.estimators.gradient._row_estimates import estimate_rows
 from kullback.learning import (
     LIMIT,
     NO_GAIN,
     Epochs,
-    Gradient,
+    Learner,
     Minibatches,
-    Optimizer,
     Place,
     StepInfo,
-    adaptive_jit,
+    WithDreams,
     begin,
     fit,
 )
@@ -49,8 +51,10 @@ GRADIENT_CONSTRAINTS: dict[str, list[Any]] = {
     "random_state": ["random_state"],
     "verbose": ["verbose"],
 }
-#: Rows that are scored at once, and draws of the hidden variables for each of them.
-_SCORED_ROWS, _DRAWS = 1024, 64
+
+
+#: Attributes_ that a new fit does not keep, besides the trees.
+_OF_A_FIT = ("unfinished_", "n_steps_", "n_points_given_", "n_points_seen_", "learning_curve_", "combination_excess_")
 
 
 class GradientEstimator(TableEstimator):
@@ -72,30 +76,43 @@ class GradientEstimator(TableEstimator):
     learning_curve_ : ndarray of shape (up to 512, 4)
         Steps, points seen, the objective before it was learned from (nats per row, more is better), and of how many
         points it is the mean.
-    lower_bounds_, validation_scores_ : list of float
-        The mean objective of each epoch of the last fit, and the log-likelihood of the validation part after it.
+    n_points_given_ : float
+        The weight of the rows that it was given, each counted once for all epochs: `combine` weighs by it.
+    lower_bounds_ : list of float
+        The mean objective of each epoch of the last fit.
+    validation_scores_, validation_errors_ : list of float
+        The mean log-likelihood of the validation part after each of them, and its standard error over rows.
 
     """
 
-    _trees: ClassVar[tuple[str, ...]] = ("network_", "optimizer_state_", "memory_")
+    #: Draws of what is hidden for each row of the validation part.
+    _validation_draws: ClassVar[int] = 100
+    #: A network takes long to say what is usual for it: rows that it draws for that, and patterns of missing entries.
+    _usual_rows: ClassVar[int] = 1_000
+    _most_patterns: ClassVar[float] = 16
     #: Whether the objective and the likelihood look at which entries of a batch are observed.
     _takes_missing: ClassVar[bool] = False
+    #: Whether a fit takes all of its epochs, whatever they gain: a planned rate, or a game of two networks.
+    _takes_all_epochs: ClassVar[bool] = False
 
     # --- what a subclass says ---------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def _network(self, n_features: int, key: Any) -> Model:
-        """Return a new network for rows of so many columns. Its shapes follow from the parameters alone."""
+    def _network(self, start: Batch, key: Any) -> Model:
+        """Return a new network to begin with, for rows like these: its shapes follow from columns and parameters."""
 
     @property
     @abc.abstractmethod
-    def _objective(self) -> Callable[..., Any]:
-        """The objective: a function of a module, (model, batch, memory, key) → `kullback.learning.Loss`."""
+    def _learner(self) -> Learner[Any, Any, Any, Any]:
+        """What learns: often `Gradient(objective, Optimizer(learning_rate=self.learning_rate))`."""
+
+    def _check_learns(self) -> None:
+        """Raise if what was fitted cannot learn from rows, and so not from dreams."""
 
     @property
-    @abc.abstractmethod
-    def _chains(self) -> Callable[..., Any] | None:
-        """What makes the memory of a stream, a function of a module; None where there is none."""
+    def _inertia(self) -> float:
+        """The share of a step of `partial_fit` that is dreamt by the model as it was before the call."""
+        return 0.0
 
     # --- learning ---------------------------------------------------------------------------------------
 
@@ -120,43 +137,52 @@ class GradientEstimator(TableEstimator):
         self._validate_params()
         if provider_of(X) is not None:
             raise ValueError("X is a Dask collection: go through its blocks with fit_stream, or pass an array.")
-        goes_on = self._warm
+        unfinished = self.__dict__.pop("unfinished_", None) if self._callback.resume_from is not None else None
+        goes_on = self._warm or self._callback.resume_from is not None
         rows = self._rows(X, sample_weight, first=not goes_on, least=2)
         self._check_missing(rows)
         if not goes_on:
-            self._forget()
+            self._forget(on_stream=False)
+        self.n_points_given_ = rows.mass
         train, held = self._split(rows)
         data = Minibatches(functools.partial(self._batch, train), len(train), self.batch_size, self.seed_)
-        bounds: list[float] = []
-        scores: list[float] = []
-
-        def validate(model: Any) -> float:
-            scores.append(self._mean_score(model, held))
-            return scores[-1]
-
+        rule = self._rule
         with Progress(self.verbose, self.max_iter) as progress:
             progress.begin(0)
-            epoch = EpochMeans(bounds, progress)
-            rule = Epochs(self.max_iter, self.n_iter_no_change, self.tol)
+            history = History(progress) if unfinished is None else History.resume(progress, unfinished)
+
+            def validate(model: Any) -> float:
+                score, error = self._validation_score(model, held)
+                history.scores.append(score)
+                history.errors.append(error)
+                return score
+
+            def callback(place: Place) -> str | None:
+                history.close(place)
+
+                def snapshot() -> Any:
+                    so_far = copy.copy(self)
+                    so_far._hold_fit(place, history, STOPPED)
+                    return so_far
+
+                return STOPPED if self._callback.step(snapshot, history.bounds) else None
+
             place, reason = fit(
                 self._learner,
-                self._place(data, rule),
+                self._place(data, rule, unfinished),
                 data,
                 rule,
                 validate=validate if len(held) else None,
-                record=epoch.add,
-                callback=epoch.close,
+                record=history.add,
+                callback=callback,
                 seed=self.seed_,
             )
-            epoch.close(place)
+            history.close(place)
             progress.end(reason == NO_GAIN)
-        self._hold(place)
-        self.n_iter_, self.converged_ = len(bounds), reason == NO_GAIN
-        self.lower_bounds_, self.validation_scores_ = bounds, scores
-        self.lower_bound_ = bounds[-1]
-        if reason == LIMIT:
+        self._hold_fit(place, history, reason)
+        if reason == LIMIT and not self._takes_all_epochs:
             reason = f"The fit has not converged in max_iter = {self.max_iter} epochs: increase max_iter, or tol."
-        if reason != NO_GAIN:
+        if reason not in (NO_GAIN, STOPPED, LIMIT):
             warnings.warn(reason, ConvergenceWarning, stacklevel=3)  # the line that calls `fit`
         return self
 
@@ -173,8 +199,11 @@ class GradientEstimator(TableEstimator):
             return self
         self._check_missing(rows)
         if first:
-            self._forget()
-        data = Minibatches(functools.partial(self._batch, rows), len(rows), self.batch_size, shuffle=False)
+            self._forget(on_stream=True)
+        data: Any = Minibatches(functools.partial(self._batch, rows), len(rows), self.batch_size, shuffle=False)
+        if self._inertia and not first:
+            seed = self.seed_ + self.n_steps_
+            data = WithDreams(data, self.network_, self._inertia, min(self.batch_size, len(rows)), seed)
         seen: list[StepInfo] = []
         rule = Epochs(1)
         place, reason = fit(self._learner, self._place(data, rule), data, rule, record=seen.extend, seed=self.seed_)
@@ -182,6 +211,7 @@ class GradientEstimator(TableEstimator):
             raise ValueError(
                 "A step has led to numbers that are not finite: try a smaller learning_rate, or scale the input data."
             )
+        self.n_points_given_ = getattr(self, "n_points_given_", 0.0) + rows.mass
         self._hold(place)
         mass = sum(info.mass for info in seen)
         self.lower_bound_ = sum(info.value * info.mass for info in seen) / mass
@@ -189,11 +219,38 @@ class GradientEstimator(TableEstimator):
 
     # --- questions --------------------------------------------------------------------------------------
 
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Log-likelihood of each row, in nats; an estimate where the model has none that is exact."""
+    def score_samples(self, X: Any, draws: int = 100, return_std: bool = False) -> Any:
+        """Log-likelihood of each row, in nats; an estimate by draws of what is hidden where the model has no exact one.
+
+        An estimate by importance is, on average, at most the true one: more draws bring it nearer. A row has the same
+        number wherever it stands.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; NaN entries are missing, where the model takes them.
+        draws : int
+            Draws of what is hidden for each row.
+        return_std : bool
+            Whether the standard error of each number is returned too.
+
+        Returns
+        -------
+        array of shape (n_samples,), or two of them
+
+        """
         check_is_fitted(self)
         rows, model = self._question(X, least=1)
-        return self._scores(model, rows).astype(rows.X.dtype, copy=False)
+        found, errors = self._estimates(model, rows, check_count("draws", draws))
+        found, errors = (each.astype(rows.X.dtype, copy=False) for each in (found, errors))
+        return (found, errors) if return_std else found
+
+    def sample(self, n_samples: int = 1) -> np.ndarray:
+        """Draw points from the fitted model."""
+        return np.asarray(super().sample(n_samples), np.float64)
+
+    def _own_rows(self, count: int) -> tuple[np.ndarray, dict[str, Any]]:
+        return super()._own_rows(min(count, self._usual_rows))
 
     def _row_surprises(self, X: Any) -> np.ndarray:
         """Raise: a network has no likelihood of a part of a row."""
@@ -203,7 +260,7 @@ class GradientEstimator(TableEstimator):
         """Average log-likelihood of the rows, in nats."""
         check_is_fitted(self)
         rows, model = self._question(X, sample_weight, least=1)
-        return self._mean_score(model, rows)
+        return self._mean_score(model, rows, 100)[0]
 
     # --- between attributes_ and models -------------------------------------------------------------------
 
@@ -250,49 +307,77 @@ class GradientEstimator(TableEstimator):
     # --- inside -----------------------------------------------------------------------------------------
 
     @property
-    def _learner(self) -> Gradient[Any]:
-        return Gradient(self._objective, Optimizer(learning_rate=self.learning_rate), self._chains)
+    def _rule(self) -> Epochs:
+        if self._takes_all_epochs:
+            return Epochs(self.max_iter, keeps_best=False)
+        return Epochs(self.max_iter, self.n_iter_no_change, self.tol)
 
-    def _forget(self) -> None:
-        """Begin anew: what an earlier fit has left goes, and there is a new seed."""
-        for name in ("network_", "optimizer_state_", "memory_", "n_steps_", "n_points_seen_", "learning_curve_"):
+    @property
+    def _trees(self) -> tuple[str, ...]:  # type: ignore[override]
+        beside = ("last_network_",) if hasattr(self, "unfinished_") else ()
+        return ("network_", "optimizer_state_", "memory_", *beside)
+
+    def _forget(self, on_stream: bool) -> None:
+        """Begin anew, with a table or with a stream: what an earlier fit has left goes, and there is a new seed."""
+        for name in (*self._trees, *_OF_A_FIT):
             self.__dict__.pop(name, None)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
 
-    def _place(self, data: Minibatches, rule: Epochs) -> Place:
+    def _plan(self, steps: int) -> None:
+        """Prepare the learner for so many steps from now on, where it has to know how many there will be."""
+
+    def _place(self, data: Any, rule: Epochs, unfinished: dict[str, Any] | None = None) -> Place:
         """Return the place to go on from, or to begin at."""
         if not hasattr(self, "network_"):
-            network = as_numpy(self._network(self.n_features_in_, jax.random.key(self.seed_)))
+            network = as_numpy(self._network(data.start(), jax.random.key(self.seed_)))
             return begin(self._learner, network, data, rule, self.seed_)
-        return Place(
-            self.network_,
-            self.optimizer_state_,
-            (self.memory_,),
-            step=self.n_steps_,
-            points=self.n_points_seen_,
-            rule=rule.init(),
-            curve=self.learning_curve_,
-        )
+        counts = self.n_steps_, self.n_points_seen_, self.learning_curve_
+        if unfinished is not None:
+            last = self.__dict__.pop("last_network_")
+            return place_of(unfinished, last, self.network_, self.optimizer_state_, self.memory_, counts)
+        step, points, curve = counts
+        state = self.optimizer_state_, (self.memory_,)
+        return Place(self.network_, *state, step=step, points=points, rule=rule.init(), curve=curve)
 
     def _hold(self, place: Place) -> None:
         """Hold a place as attributes_."""
+        for name in ("unfinished_", "last_network_"):
+            self.__dict__.pop(name, None)
         place = as_numpy(place)
         self.network_, self.optimizer_state_, (self.memory_,) = place.found, place.state, place.memories
         self.n_steps_, self.n_points_seen_, self.learning_curve_ = place.step, place.points, place.curve
         self.n_batches_seen_ = place.step
 
+    def _hold_fit(self, place: Place, history: History, reason: str) -> None:
+        """Hold a fit that has ended as attributes_; one that was stopped can go on."""
+        self._hold(place)
+        if reason == STOPPED:
+            self.last_network_, self.unfinished_ = as_numpy(place.model), history.unfinished(place)
+        self.n_iter_, self.converged_ = len(history.bounds), reason == NO_GAIN
+        self.lower_bounds_ = list(history.bounds)
+        self.validation_scores_, self.validation_errors_ = list(history.scores), list(history.errors)
+        self.lower_bound_ = history.bounds[-1] if history.bounds else -np.inf
+
     def _tree_shapes(self) -> dict[str, Any]:
         """Return the trees that the parameters describe, with shapes in the place of arrays: nothing is allocated."""
-
-        def start() -> Batch:
-            return Batch(np.zeros((1, self.n_features_in_), self.dtype))
-
+        row = jax.ShapeDtypeStruct((1, self.n_features_in_), self.dtype)
         with computing(self._bits):
             key, learner = jax.random.key(0), self._learner
-            network = eqx.filter_eval_shape(lambda: self._network(self.n_features_in_, key))
-            state = eqx.filter_eval_shape(lambda model: learner.init(model, start), network)
-            memory = eqx.filter_eval_shape(lambda model: learner.memory(model, start, key), network)
-        return {"network_": network, "optimizer_state_": state, "memory_": memory}
+
+            def state_of(model: Any, values: Any) -> Any:
+                return learner.init(model, lambda: Batch(values))
+
+            def memory_of(model: Any, values: Any) -> Any:
+                return learner.memory(model, lambda: Batch(values), key)
+
+            network = self._network_shapes(row)
+            state = eqx.filter_eval_shape(state_of, network, row)
+            memory = eqx.filter_eval_shape(memory_of, network, row)
+        return {"network_": network, "optimizer_state_": state, "memory_": memory, "last_network_": network}
+
+    def _network_shapes(self, row: Any) -> Any:
+        """Return a network for rows of this shape, with shapes in the place of arrays."""
+        return eqx.filter_eval_shape(lambda values: self._network(Batch(values), jax.random.key(0)), row)
 
     def _split(self, rows: Rows) -> tuple[Rows, Rows]:
         """Return the rows to learn from, and those that are kept for validation."""
@@ -312,44 +397,22 @@ class GradientEstimator(TableEstimator):
         if rows.missing and not self._takes_missing:
             raise ValueError(f"X has missing entries (NaN), and {type(self).__name__} takes none: impute them first.")
 
-    def _scores(self, model: Any, rows: Rows) -> np.ndarray:
+    def _estimates(self, model: Any, rows: Rows, draws: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return log p(v) of each row, with its standard error."""
         self._check_missing(rows)
-        found = []
-        for first in range(0, len(rows), _SCORED_ROWS):
-            places = np.arange(first, min(first + _SCORED_ROWS, len(rows)))
-            size = min(1 << (len(places) - 1).bit_length(), _SCORED_ROWS)  # few sizes: few compiled functions
-            padded = np.concatenate([places, np.full(size - len(places), places[0])])
-            with computing(self._bits):
-                key = jax.random.fold_in(jax.random.key(self.seed_), first)
-                scores = _estimate(model, self._batch(rows, padded), key, _DRAWS)
-            found.append(np.asarray(scores, dtype=np.float64)[: len(places)])
-        return np.concatenate(found)
+        return estimate_rows(model, functools.partial(self._batch, rows), len(rows), draws, self.seed_, self._bits)
 
-    def _mean_score(self, model: Any, rows: Rows) -> float:
-        return float(np.average(self._scores(model, rows), weights=rows.weight))
+    def _validation_score(self, model: Any, rows: Rows) -> tuple[float, float]:
+        """Return the mean of what says which epoch was best, over rows that are not learned from, and its error."""
+        return self._mean_score(model, rows, self._validation_draws)
+
+    def _mean_score(self, model: Any, rows: Rows, draws: int) -> tuple[float, float]:
+        """Return the mean log-likelihood of rows, and its standard error as another draw of rows would have it."""
+        return mean_of_rows(self._estimates(model, rows, draws)[0], rows)
 
 
-class EpochMeans:
-    """Takes in steps, and keeps their mean when an epoch ends."""
-
-    def __init__(self, means: list[float], progress: Progress):
-        self._means, self._progress = means, progress
-        self._total, self._mass = 0.0, 0.0
-
-    def add(self, infos: list[StepInfo]) -> None:
-        """Take in the steps of a chunk; those that were left out do not count."""
-        for info in infos:
-            if info.finite:
-                self._total, self._mass = self._total + info.value * info.mass, self._mass + info.mass
-
-    def close(self, place: Place) -> None:
-        """Keep the mean if an epoch has ended here: of data that is one batch, each step is one."""
-        if (place.position is None or place.position[1] == 0) and self._mass:
-            self._means.append(self._total / self._mass)
-            self._progress.step(self._means[-1])
-            self._total, self._mass = 0.0, 0.0
-
-
-@adaptive_jit
-def _estimate(model: Any, batch: Batch, key: Any, draws: int) -> Any:
-    return model.estimate_log_likelihood(batch, key, draws).value
+def mean_of_rows(scores: np.ndarray, rows: Rows) -> tuple[float, float]:
+    """Return the mean of numbers of rows by their weights, and its standard error as another draw would have it."""
+    weight = np.ones(len(scores)) if rows.weight is None else rows.weight
+    mean, share = float(np.average(scores, weights=weight)), weight / weight.sum()
+    return mean, float(np.sqrt(np.sum(np.square(share * (scores - mean)))))
