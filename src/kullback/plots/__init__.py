@@ -8,10 +8,13 @@ from kullback.plots._balls import plot_balls
 from kullback.plots._bands import plot_bands, plot_probabilities, plot_sets
 from kullback.plots._calibration import plot_coverage, plot_pit, plot_reliability, plot_residuals
 from kullback.plots._colors import colors_of
+from kullback.plots._effective_size import plot_effective_size
 from kullback.plots._eigenvalues import plot_eigenvalues
 from kullback.plots._ellipses import plot_ellipses
 from kullback.plots._flows import plot_flow
 from kullback.plots._forecast import plot_forecast
+from kullback.plots._images import plot_images
+from kullback.plots._latents import plot_latents
 from kullback.plots._learning import plot_learning
 from kullback.plots._levels import plot_levels
 from kullback.plots._marginals import plot_marginal
@@ -21,6 +24,7 @@ from kullback.plots._search import plot_search
 from kullback.plots._states import plot_states
 from kullback.plots._style import COLORS, panels, save
 from kullback.plots._transitions import plot_transitions
+from kullback.plots._usage import plot_usage
 
 __all__ = [
     "COLORS",
@@ -29,10 +33,13 @@ __all__ = [
     "plot_balls",
     "plot_bands",
     "plot_coverage",
+    "plot_effective_size",
     "plot_eigenvalues",
     "plot_ellipses",
     "plot_flow",
     "plot_forecast",
+    "plot_images",
+    "plot_latents",
     "plot_learning",
     "plot_levels",
     "plot_marginal",
@@ -46,5 +53,6 @@ __all__ = [
     "plot_sets",
     "plot_states",
     "plot_transitions",
+    "plot_usage",
     "save",
 ]

@@ -11,6 +11,7 @@ from kullback.plots import colors_of, panels
 from kullback.report._components import chosen_columns, column_values, draw_plane, name_bars, plane_of, rows_to_draw
 from kullback.report._context import ReportContext
 from kullback.report._grid import grid
+from kullback.report._images import rows_picture
 from kullback.report._parts import Picture, Table, picture, table
 from kullback.report._text import number, short
 from kullback.runtime import computing
@@ -19,12 +20,14 @@ from kullback.runtime import computing
 Contexts = Mapping[str, ReportContext]
 #: Models and columns that are drawn, and points of each small picture.
 _MODELS, _COLUMNS, _POINTS = 7, 4, 400
+#: Images that each model draws.
+_SAMPLES = 24
 _AFTER = "Combination"
 
 
 def likelihoods(after: ReportContext, before: Contexts) -> Table:
     """Return what each model has learned from, and its log-likelihood of the data."""
-    headers = ["model", "rows learned from"]
+    headers = ["model", "rows of all steps" if after.view.network else "rows learned from"]
     rows = []
     for name, context in [*before.items(), (_AFTER, after)]:
         seen = getattr(context.estimator, "n_points_seen_", 0)
@@ -37,7 +40,13 @@ def likelihoods(after: ReportContext, before: Contexts) -> Table:
 
 
 def side_by_side(after: ReportContext, before: Contexts) -> list[Picture]:
-    """Return the components of each model and of the combination on the same plane, or their marginals."""
+    """Return the components of each model and of the combination on the same plane, or their marginals, or samples."""
+    if after.image_shape is not None:
+        models = [*list(before.items())[:_MODELS], (_AFTER, after)]
+        return [
+            rows_picture(context, f"combination-{place}", name, "Rows drawn from it.", context.draws[:_SAMPLES])
+            for place, (name, context) in enumerate(models)
+        ]
     if after.components is None:
         return []
     return _planes(after, before) or _marginals(after, before)

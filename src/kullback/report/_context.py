@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from kullback.core import Batch, ClosedFormModel, TimeIndex
 from kullback.estimators import check_lengths
 from kullback.report._columns import Column
+from kullback.report._images import find_shape
 from kullback.report._text import clean, number
 from kullback.report._view import view_model
 from kullback.runtime import computing, in_float64, jit
@@ -36,6 +37,7 @@ class ReportContext:
         words: Any = None,
         y: Any = None,
         target_names: Sequence[str] | None = None,
+        image_shape: Any = None,
     ):
         check_is_fitted(estimator)
         self.estimator = _bare(estimator)
@@ -54,6 +56,7 @@ class ReportContext:
         self.names = [f"{noun} {place}" for place in range(count)] if names is None else [clean(n) for n in names]
         words = getattr(estimator, "categories_", {}) if words is None else words
         self.categories = self._find_categories(words, known if names is None else names)
+        self.image_shape = find_shape(image_shape, count, self.kind, self.view.network, self.view.pixels)
         self.lengths = self._check_lengths(lengths)
         self.inputs = self.check_inputs("inputs", inputs, 0 if self.X is None else len(self.X))
         self.targets = self._check_targets(y)
@@ -170,7 +173,7 @@ class ReportContext:
         """Return those of targets given inputs; NaN of rows without targets, and None if there are no others."""
         if self.X is None or self.targets is None or np.isnan(self.targets).all():
             return None
-        found = np.asarray(self.estimator.predict_distribution(self.X).log_prob(self.targets))
+        found = np.asarray(self.estimator.predict_distribution(self.X).by_place.log_prob(self.targets))
         return np.where(np.isnan(self.targets).all(axis=1), np.nan, found)
 
     def contributions(self, rows: np.ndarray) -> np.ndarray | None:

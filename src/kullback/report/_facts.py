@@ -21,12 +21,14 @@ def facts(context: ReportContext, title: str = "") -> list[tuple[str, str]]:
     named = [] if title == context.kind else [("Model", context.kind)]
     found: list[tuple[str, Any]] = [*named, *context.view.facts, *size, *_counts(context)]
     seen = getattr(estimator, "n_points_seen_", None)
-    if seen:
+    if context.view.network:
+        found += _steps(estimator)
+    elif seen:
         found.append(("Learned from", f"{number(seen, 9)} rows"))
         found.append(("Batches", f"{getattr(estimator, 'n_batches_seen_', 1):,}"))
     if getattr(estimator, "n_sequences_seen_", 0) > 1:
         found.append(("Sequences", number(estimator.n_sequences_seen_, 9)))
-    found += _end(estimator)
+    found += [] if context.view.network else _end(estimator)
     if context.X is not None:
         many = f" in {len(context.lengths):,} sequences" if len(context.lengths) > 1 else ""
         found.append(("Rows shown", f"{len(context.X):,}{many}"))
@@ -66,6 +68,23 @@ def _end(estimator: Any) -> list[tuple[str, Any]]:
         return []
     plural = "" if steps == 1 else "s"
     return [("Converged", f"{'yes' if estimator.converged_ else 'no'}, {steps:,} iteration{plural}")]
+
+
+def _steps(estimator: Any) -> list[tuple[str, Any]]:
+    """Return how long a network has learned, and how well it did on what it has not seen."""
+    found: list[tuple[str, Any]] = [("Steps", f"{estimator.n_steps_:,} of {estimator.batch_size:,} rows")]
+    epochs, held = getattr(estimator, "n_iter_", 0), getattr(estimator, "validation_scores_", ())
+    if epochs:
+        found.append(("Epochs", f"{epochs:,}, {'converged' if estimator.converged_ else 'not converged'}"))
+    if len(held):
+        best = int(np.argmax(held))
+        error = estimator.validation_errors_[best]
+        found.append(("Log-likelihood of rows held out", f"{number(held[best])} ± {number(error, 2)} nats per row"))
+    excess = getattr(estimator, "combination_excess_", None)
+    if excess is not None:
+        nats = f"{number(excess[0], 3)} ± {number(excess[1], 2)} nats per row"
+        found.append(("Distance from the mixture of what was combined", nats))
+    return found
 
 
 def _bound(context: ReportContext) -> float | None:

@@ -11,6 +11,7 @@ from kullback.families import Component
 from kullback.models import (
     ConditionalModel,
     FactorAnalysis,
+    HelmholtzMachine,
     HiddenMarkovModel,
     LinearDynamicalSystem,
     Mixture,
@@ -20,6 +21,7 @@ from kullback.plots import panels, plot_eigenvalues, plot_transitions
 from kullback.report._components import draw_marginal, draw_plane, plane_of, rows_to_draw
 from kullback.report._context import ReportContext
 from kullback.report._hidden_markov import draw_states
+from kullback.report._images import draw_rows
 from kullback.report._linear_system import Series
 from kullback.report._samples import draw_samples
 from kullback.report._scatter import Scatter
@@ -34,6 +36,7 @@ def plot(
     lengths: Any = None,
     inputs: Any = None,
     words: Mapping[str, Sequence[str]] | None = None,
+    image_shape: tuple[int, int] | None = None,
     axes: Axes | None = None,
 ) -> Axes:
     """Draw what a fitted estimator has learned, with rows of data where they are given, and return the Axes.
@@ -41,8 +44,9 @@ def plot(
     Components are ellipses over the rows; of columns that are no sizes, such as categories, the rows are drawn on the
     two columns that say the most about their component; of one column, its density. States of hidden Markov models are
     colors behind the series, or the graph of transitions without rows; a linear dynamical system has its forecast, or
-    its eigenvalues. A regressor or classifier has its predictions along the input that moves them most. `write_report`
-    has all pictures of a model on one page.
+    its eigenvalues. A regressor or classifier has its predictions along the input that moves them most. Of a network
+    rows that it draws are shown beside the data, as images where rows are images. `write_report` has all pictures of a
+    model on one page.
 
     Parameters
     ----------
@@ -52,7 +56,7 @@ def plot(
         Rows to show the model with: an array or a frame with the columns of the fit.
     y : array-like or None
         The targets of the rows, for models of targets given inputs.
-    lengths, inputs, words
+    lengths, inputs, words, image_shape
         As in `write_report`.
     axes : Axes or None
         Where to draw: a new figure when it is None.
@@ -67,7 +71,7 @@ def plot(
     4
 
     """
-    context = ReportContext(estimator, X, lengths, inputs, words, y)
+    context = ReportContext(estimator, X, lengths, inputs, words, y, image_shape=image_shape)
     axes = panels()[1] if axes is None else axes
     draw_model(context.model, context, axes)
     return axes
@@ -76,8 +80,16 @@ def plot(
 @functools.singledispatch
 def draw_model(model: Any, context: ReportContext, axes: Axes) -> None:
     """Draw one picture of a kind of model; of one that is not known here, rows drawn from it beside the data."""
+    if context.image_shape is not None:
+        draw_rows(axes, context)
+        return
     draw_samples(axes, context, 0)
     axes.set_xlabel(context.names[0])
+
+
+@draw_model.register
+def _(model: HelmholtzMachine, context: ReportContext, axes: Axes) -> None:
+    draw_rows(axes, context)
 
 
 @draw_model.register(Component)

@@ -53,12 +53,17 @@ def responsibilities(context: ReportContext) -> list[Picture]:
     return [picture("responsibilities", "Responsibilities", caption, draw)]
 
 
+def least_likely_rows(each: np.ndarray) -> np.ndarray:
+    """Return the rows of the lowest log-likelihoods, the lowest first."""
+    return np.argsort(each, kind="stable")[: min(_LEAST, np.sum(~np.isnan(each)))]
+
+
 def least_likely(context: ReportContext) -> list[Table]:
     """Return the rows that the model expects least, and the columns that make them unlikely."""
     each = context.log_likelihoods
     if each is None or context.X is None:
         return []
-    order = np.argsort(each, kind="stable")[: min(_LEAST, np.sum(~np.isnan(each)))]
+    order = least_likely_rows(each)
     columns: dict[str, list[str]] = {"row": [f"{row + 1:,}" for row in order]}
     if len(context.lengths) > 1:
         ends = np.cumsum(context.lengths)
@@ -75,7 +80,9 @@ def least_likely(context: ReportContext) -> list[Table]:
             "In parentheses: how many nats more surprising the value is than usual, given the rest of its row."
         )
     headers = list(columns)
-    if blamed is None or (len(context.names) <= _VALUES and sum(map(len, context.names)) <= _LETTERS):
+    if context.image_shape is not None:
+        entries = []
+    elif blamed is None or (len(context.names) <= _VALUES and sum(map(len, context.names)) <= _LETTERS):
         headers += context.names
         entries = [[context.entry(row, place) for row in order] for place in range(len(context.names))]
     else:

@@ -10,11 +10,16 @@ from kullback.families import Component
 from kullback.models import (
     ConditionalModel,
     FactorAnalysis,
+    HelmholtzMachine,
     HiddenMarkovModel,
     LinearDynamicalSystem,
     Mixture,
     ProbabilisticPCA,
+    RestrictedBoltzmannMachine,
+    VariationalAutoencoder,
 )
+from kullback.report._autoencoder import autoencoder_sections
+from kullback.report._boltzmann import boltzmann_sections
 from kullback.report._columns import Column
 from kullback.report._combination import likelihoods, side_by_side
 from kullback.report._components import (
@@ -27,12 +32,14 @@ from kullback.report._components import (
 )
 from kullback.report._context import ReportContext
 from kullback.report._factors import factor_table, loadings
+from kullback.report._helmholtz import helmholtz_sections
 from kullback.report._hidden_markov import dwelling, timeline, transition_graph
+from kullback.report._images import least_likely_picture, sample_pictures
 from kullback.report._learning import learning_curves
 from kullback.report._linear_system import eigenvalues, forecast, system_tables
-from kullback.report._parts import Section
-from kullback.report._rows import certainty, least_likely, responsibilities
-from kullback.report._samples import samples
+from kullback.report._parts import Picture, Section
+from kullback.report._rows import certainty, least_likely, least_likely_rows, responsibilities
+from kullback.report._samples import sample_note, samples
 from kullback.report._scatter import scatter
 from kullback.report.conditional import conditional_sections
 
@@ -54,7 +61,7 @@ def sections(
             note += context.omission
         found.append(Section("combination", "The combination", note, [likelihoods(context, before)], pictures))
     found.append(Section("learning-section", "Learning", "", [], learning_curves(context, before)))
-    found.append(Section("rows", "Unexpected rows", "", least_likely(context), []))
+    found.append(Section("rows", "Unexpected rows", "", least_likely(context), _unexpected(context)))
     return [section for section in found if not section.empty]
 
 
@@ -64,8 +71,9 @@ def model_sections(model: Any, context: ReportContext, future_inputs: np.ndarray
 
     Register a kind of model to have pictures of its own.
     """
-    note = "Black lines: rows drawn from the model. " + ("" if context.X is None else "Gray bars: the data.")
-    return [Section("samples", "Samples", note.strip(), [], samples(context))]
+    if context.image_shape is not None:
+        return [Section("samples-section", "Samples", "", [], sample_pictures(context))]
+    return [Section("samples", "Samples", sample_note(context), [], samples(context))]
 
 
 @model_sections.register(Component)
@@ -81,6 +89,21 @@ def _(model: Any, context: ReportContext, future_inputs: np.ndarray | None) -> l
 @model_sections.register
 def _(model: ConditionalModel, context: ReportContext, future_inputs: np.ndarray | None) -> list[Section]:
     return conditional_sections(context)
+
+
+@model_sections.register
+def _(model: HelmholtzMachine, context: ReportContext, future_inputs: np.ndarray | None) -> list[Section]:
+    return helmholtz_sections(context)
+
+
+@model_sections.register
+def _(model: VariationalAutoencoder, context: ReportContext, future_inputs: np.ndarray | None) -> list[Section]:
+    return autoencoder_sections(context)
+
+
+@model_sections.register
+def _(model: RestrictedBoltzmannMachine, context: ReportContext, future_inputs: np.ndarray | None) -> list[Section]:
+    return boltzmann_sections(context)
 
 
 @model_sections.register
@@ -108,6 +131,12 @@ def _(model: LinearDynamicalSystem, context: ReportContext, future_inputs: np.nd
 @model_sections.register(FactorAnalysis)
 def _(model: Any, context: ReportContext, future_inputs: np.ndarray | None) -> list[Section]:
     return [Section("factors", "The factors", "", [factor_table(context)], loadings(context) + ellipses(context))]
+
+
+def _unexpected(context: ReportContext) -> list[Picture]:
+    if context.image_shape is None or context.log_likelihoods is None:
+        return []
+    return [least_likely_picture(context, least_likely_rows(context.log_likelihoods))]
 
 
 def _columns(context: ReportContext) -> Section:

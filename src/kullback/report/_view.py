@@ -6,14 +6,17 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from kullback.estimators import GradientEstimator
 from kullback.families import Component, Gaussian
 from kullback.models import (
     ConditionalModel,
     FactorAnalysis,
+    HelmholtzMachine,
     HiddenMarkovModel,
     LinearDynamicalSystem,
     Mixture,
     ProbabilisticPCA,
+    VariationalAutoencoder,
 )
 from kullback.runtime import computing
 
@@ -23,7 +26,8 @@ class ModelView(NamedTuple):
 
     `size` is a fact for its head. `components` are what rows come from, batched, with their `weights`; they are called
     by the `noun`. None says that nothing is known of single columns. Where there are `targets`, columns are the inputs
-    that they are given.
+    that they are given. A `network` learns by steps along gradients, and its rows may be images; of
+    `pixels`, as many as a square has, they are taken for images without being told.
     """
 
     columns: int
@@ -34,13 +38,15 @@ class ModelView(NamedTuple):
     has_time: bool = False
     inputs: int = 0
     targets: int = 0
+    network: bool = False
+    pixels: bool = True
     facts: tuple[tuple[str, str], ...] = ()
 
 
 @functools.singledispatch
 def view_model(model: Any, estimator: Any) -> ModelView:
     """Return the view of a model and the estimator that has learned it. Register a kind of model to say more of it."""
-    return ModelView(int(estimator.n_features_in_))
+    return ModelView(int(estimator.n_features_in_), network=isinstance(estimator, GradientEstimator))
 
 
 @view_model.register
@@ -88,6 +94,29 @@ def _(model: ConditionalModel, estimator: Any) -> ModelView:
     targets, components = len(estimator.target_categories_), parameters.get("n_components", 1)
     size = ("Components", int(components)) if components > 1 else None
     return ModelView(int(estimator.n_features_in_), size, targets=targets, facts=tuple(facts))
+
+
+@view_model.register
+def _(model: HelmholtzMachine, estimator: Any) -> ModelView:
+    layers = " – ".join(f"{units:,}" for units in model.sizes)
+    facts = (("Layers", layers), ("Method", str(estimator.method)))
+    return ModelView(model.sizes[0], network=True, facts=facts)
+
+
+@view_model.register
+def _(model: VariationalAutoencoder, estimator: Any) -> ModelView:
+    layers = " – ".join(f"{units:,}" for units in [model.kind.columns, *np.ravel(estimator.hidden), model.n_latents])
+    family = estimator.column_families
+    facts = (("Layers", layers), ("Families", _count_families(family)))
+    size = ("Hidden numbers", model.n_latents)
+    return ModelView(model.kind.columns, size, network=True, pixels=family == "bernoulli", facts=facts)
+
+
+def _count_families(family: Any) -> str:
+    if not isinstance(family, list | tuple):
+        return _describe_family(family)
+    names = [_describe_family(each) for each in family]
+    return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
 
 
 def _describe_family(family: Any) -> str:

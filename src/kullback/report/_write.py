@@ -30,6 +30,7 @@ def write_report(
     future_inputs: Any = None,
     words: Mapping[str, Sequence[str]] | None = None,
     target_names: Sequence[str] | None = None,
+    image_shape: tuple[int, int] | None = None,
     title: str | None = None,
     origin: Mapping[str, Any] | None = None,
     date: datetime.datetime | None = None,
@@ -62,6 +63,9 @@ def write_report(
         What the categories 0, 1, … of columns stand for; None takes them from the estimator (`categories_`).
     target_names : list of str or None
         What the targets of a regressor or classifier are called; None takes the names of `y`.
+    image_shape : tuple of two ints or None
+        For networks, the height and width of the images that rows are; None draws rows as square images where the
+        number of columns is a square, from 16 on.
     title : str or None
         The heading of the page; None is the kind of the model.
     origin : dict of str or None
@@ -83,11 +87,12 @@ def write_report(
     5
 
     """
-    context = ReportContext(estimator, data, lengths, inputs, words, y, target_names)
+    context = ReportContext(estimator, data, lengths, inputs, words, y, target_names, image_shape)
     future = context.check_inputs("future_inputs", future_inputs)
     named = before if isinstance(before, Mapping) else {f"model {k}": one for k, one in enumerate(before or ())}
     others = {
-        clean(name): ReportContext(one, data, lengths, inputs, words, y, target_names) for name, one in named.items()
+        clean(name): ReportContext(one, data, lengths, inputs, words, y, target_names, image_shape)
+        for name, one in named.items()
     }
     check_before(context, others)
     heading = clean(title) if title is not None else context.kind
