@@ -96,7 +96,7 @@ def run_em(
             f"{data} is not what was read before: its rows are others; go on with the same data, or begin anew."
         )
     callback = SignalCallback(data, here, kept, stop)
-    if (before.epoch or data.is_known) and not has_targets(estimator):  # Fisher scoring is quick, and begins anew
+    if (before.rows or data.is_known) and not has_targets(estimator):  # Fisher scoring is quick, and begins anew
         callback.resume_from = estimator.to_model(), list(estimator.lower_bounds_) if before.epoch else []
     starts = estimator.get_params(deep=False).get("n_init", 1)
     verbose, estimator.verbose = estimator.verbose, int(sys.stderr.isatty() and not quiet)

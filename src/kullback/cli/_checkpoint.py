@@ -11,6 +11,7 @@ from kullback.cli._messages import as_json_value
 from kullback.cli._model_file import Columns, read_model, write_model
 from kullback.cli._options import option_of
 from kullback.cli._progress import Progress, read_progress
+from kullback.estimators import REGISTRY
 from kullback.storage import lock_file, quote, remove_leftovers
 
 
@@ -83,10 +84,11 @@ class Checkpoint:
             if columns.get("codes") is None:
                 raise ValueError("it does not say what words there were")
             _check_parameters(estimator, self._command)
-            # rows of a series wait, weights are no numbers of rows, rows without a target do not count, and a model to
-            # go on from has seen others before
+            # rows of a series wait, weights are no numbers of rows, rows without a target do not count, a model to go
+            # on from has seen others before, and epochs count rows again
             others = {"lag", "from"} if self._command["method"] == "online" else set()
-            counts = not self._command.keys() & {"weight", "targets", *others}
+            epochs = REGISTRY[type(estimator).__name__].capabilities.has_epochs and self._command["method"] == "em"
+            counts = not epochs and not self._command.keys() & {"weight", "targets", *others}
             if counts and attributes.get("n_points_seen_", progress.rows) != progress.rows:
                 raise ValueError(f"its progress is {progress.rows:,} rows, and its model has learned from others")
         except ValueError as error:

@@ -53,4 +53,8 @@ def combine(
     columns |= {"targets": list(first.roles.targets)} if first.roles.targets else {}
     write_model(together, save, columns, arguments=command_line(context))
     if not quiet:
-        print_answer(f"{first.kind} of {len(saved)} models, {together.n_points_seen_:,.0f} points: {save}")
+        near = ""
+        if estimators.REGISTRY[first.kind].capabilities.has_epochs:
+            excess, error = together.combination_excess_
+            near = f", {excess:.3g} ± {error:.1g} nats per row from the mixture of all"
+        print_answer(f"{first.kind} of {len(saved)} models, {together.n_points_seen_:,.0f} points{near}: {save}")

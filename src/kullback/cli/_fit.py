@@ -48,7 +48,7 @@ def fit(
     method: Annotated[
         Method,
         typer.Option(
-            help="em: batch EM, on all rows at once, until it converges; a regressor or a classifier calls it batch. "
+            help="em: batch EM, on all rows at once, until it converges; of models that are no EM's it is batch. "
             "online: one step for each batch, with memory for one batch. auto: all at once for files of at most 16 "
             "batches, online for longer ones, streams and --from.",
             metavar="[auto|online|em|batch]",

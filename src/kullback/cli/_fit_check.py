@@ -46,9 +46,18 @@ def learns_online(estimator: Any) -> bool:
 def _problems_of_targets(estimator: Any, rows: Input, wish: Wish) -> list[Any]:
     name = command_name(type(estimator).__name__)
     if not has_targets(estimator):
+        epochs = REGISTRY[type(estimator).__name__].capabilities.has_epochs
         return [
             rows.roles.targets and f"--target is for regressor and classifier: {name} learns from all columns alike.",
-            wish.method is Method.batch and f"--method batch is for regressor and classifier: of {name} it is em.",
+            wish.method is Method.batch
+            and not epochs
+            and f"--method batch is for regressor, classifier and networks: of {name} it is em.",
+            wish.asked is Method.em
+            and epochs
+            and f"--method em is for models that learn by EM: of {name} it is batch.",
+            wish.on_cluster
+            and epochs
+            and f"--scheduler is not for {name}: fit one where each part of the data lies, and use `kullback combine`.",
         ]
     model = f"--model {estimator.method}"
     return [

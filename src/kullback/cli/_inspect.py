@@ -25,7 +25,7 @@ def inspect(model: Model, as_json: Json = False) -> None:
     with safe_open(model, framework="numpy") as file:
         version = json.loads(file.metadata()["header"]).get("version")
     public = {name: value for name, value in vars(estimator).items() if name[0] != "_" and name[-1] == "_"}
-    attributes = {name: as_json_value(value) for name, value in public.items()}
+    attributes = {name: _as_attribute(value) for name, value in public.items()}
     facts: dict[str, Any] = {
         "kind": saved.kind,
         "version": version,
@@ -94,10 +94,27 @@ def _cut(entries: list[Any]) -> str:
     return ", ".join(str(entry) for entry in entries[:_SOME]) + more
 
 
+def _as_attribute(value: Any) -> Any:
+    """Return an attribute_ as JSON can hold it; of networks how many numbers they have."""
+    import jax
+    import numpy as np
+
+    from kullback.cli._messages import as_json_value
+
+    if value is None or isinstance(value, bool | int | float | str | list | dict | np.ndarray | np.generic):
+        return as_json_value(value)
+    arrays = [leaf for leaf in jax.tree.leaves(value) if isinstance(leaf, np.ndarray | np.generic)]
+    return {"arrays": len(arrays), "numbers": sum(array.size for array in arrays)}
+
+
 def _summarize(value: Any) -> Any:
     """Return an attribute_ as it is read: arrays with their shape."""
     import numpy as np
 
+    if isinstance(value, dict) and set(value) == {"arrays", "numbers"}:
+        return f"{value['arrays']:,} arrays, {value['numbers']:,} numbers"
+    if isinstance(value, dict):
+        return ", ".join(value)
     if not isinstance(value, list):
         return value
     if any(isinstance(entry, str) for entry in value):

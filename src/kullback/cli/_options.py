@@ -72,7 +72,7 @@ def _option(parameter: inspect.Parameter, default: Any, values: ParameterValues,
 
 def _metavar(values: ParameterValues) -> str:
     if values.choices:
-        return "[" + "|".join(values.choices) + "]"
+        return "[" + "|".join([*values.choices, *(["NUMBER"] if values.number else [])]) + "]"
     if values.array:
         return "NUMBER,…|FILE.npy"
     if values.words or values.text:
@@ -88,10 +88,11 @@ def _parser(values: ParameterValues) -> Callable[[Any], Any]:
             return text
         if values.none and text.lower() == "none":
             return None
-        if values.choices:
-            if text not in values.choices:
-                raise typer.BadParameter(f"{text!r} is none of {', '.join(values.choices)}.")
+        if text in values.choices:
             return text
+        if values.choices and not (values.number and _is_number(text)):
+            others = ", and not a number" if values.number else ""
+            raise typer.BadParameter(f"{text!r} is none of {', '.join(values.choices)}{others}.")
         if values.text or values.words:
             parts = [part.strip() for part in text.split(",")]
             return parts if len(parts) > 1 or not values.text else text
@@ -103,6 +104,14 @@ def _parser(values: ParameterValues) -> Callable[[Any], Any]:
         return numbers if len(numbers) > 1 else numbers[0]
 
     return parse
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _number(text: str, real: bool) -> int | float:

@@ -68,7 +68,8 @@ def draw_targets(saved: SavedModel, data: str, n: int) -> Iterator[dict[str, Any
         rows = source.kept.rows
         labels = [str(label) for label in source.names or range(chunk.X.shape[1])]
         with naming_rows(data, rows.tolist(), labels):
-            drawn = saved.estimator.sample(chunk.X, n=n)
+            predicted = saved.estimator.predict_distribution(chunk.X)
+            drawn = predicted.by_place.sample(n, saved.estimator.random_state)
         targets = np.swapaxes(np.asarray(drawn, dtype=np.float64).reshape(n, len(rows), -1), 0, 1)
         yield {"row": np.repeat(rows, n), **target_columns(saved, targets.reshape(len(rows) * n, -1))}
 

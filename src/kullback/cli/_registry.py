@@ -7,7 +7,8 @@ from kullback.estimators import REGISTRY
 
 def estimator_commands() -> dict[str, str]:
     """Return the class of each command that fits: gaussian-mixture fits a GaussianMixture."""
-    return {command_name(name): name for name in sorted(REGISTRY, key=command_name)}
+    fitted = [name for name, entry in REGISTRY.items() if entry.capabilities.has_command]
+    return {command_name(name): name for name in sorted(fitted, key=command_name)}
 
 
 def command_name(kind: str) -> str:

@@ -25,6 +25,14 @@ def report(
         typer.Option(help="A model that this one was combined from; may be given several times.", metavar="MODEL"),
     ] = [],  # noqa: B006, typer copies it
     title: Annotated[str | None, typer.Option(help="The heading. Default: the name of the model file.")] = None,
+    image_shape: Annotated[
+        str | None,
+        typer.Option(
+            help="The height and width of the images that rows are, such as 28x28 (networks). Default: a square, "
+            "if the number of columns is one.",
+            metavar="HEIGHTxWIDTH",
+        ),
+    ] = None,
     format: Format = None,
     header: Header = True,
 ) -> None:
@@ -38,6 +46,7 @@ def report(
     from kullback.report import write_report
     from kullback.storage import check_writable
 
+    shape = None if image_shape is None else _image_shape(image_shape)
     to_output = str(output) == "-"
     if output.exists() and not to_output:  # a folder that is not there is made
         check_writable(output)
@@ -59,6 +68,7 @@ def report(
                 output if folder is None else Path(folder) / "report.html",
                 **shown,
                 words=saved.codes,
+                image_shape=shape,
                 title=model.stem if title is None else title,
                 origin=origin,
                 before=others or None,
@@ -69,6 +79,18 @@ def report(
         sys.stdout.write(content)
     else:
         print_answer(str(page))
+
+
+def _image_shape(text: str) -> tuple[int, int]:
+    """Return the height and width that are written with an x or a comma between them.
+
+    >>> _image_shape("28x30"), _image_shape("28,30")
+    ((28, 30), (28, 30))
+    """
+    height, _, width = text.lower().replace(",", "x").partition("x")
+    if not (height.strip().isdecimal() and width.strip().isdecimal()):
+        raise typer.BadParameter(f"{text!r} must be a height and a width, such as 28x28.", param_hint="--image-shape")
+    return int(height), int(width)
 
 
 def _names(paths: Sequence[Path]) -> dict[str, Path]:

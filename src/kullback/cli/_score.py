@@ -42,7 +42,7 @@ def score(
     """Compute the log-likelihood and the component of each row, flag anomalies, and name the column behind each.
 
     Rows of a series are scored given the rows before them, and their component is the most probable state so far. The
-    limit of anomalies comes from 10,000 rows that are drawn from the model itself, not from the data. The
+    limit of anomalies comes from 10,000 rows (of networks 1,000) that the model itself draws, not from the data. The
     unlikely_column of an anomaly is the one that is most surprising given the others, compared with what is usual.
     Regressors and classifiers give the log-likelihood of the target given the other columns, and no more.
     """
