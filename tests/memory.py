@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 #: Bytes. Imports take 0.7 GB of it, a test adds 0.15 GB at most, and no process may have more than 2 GB.
-LARGE = 1.3e9
+LARGE = 1.1e9
 
 
 class Memory:

@@ -16,6 +16,7 @@ GUIDES = (
     "docs/missing_values.md",
     "docs/completing.md",
     "docs/regression.md",
+    "docs/helmholtz.md",
 )
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 

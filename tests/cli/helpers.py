@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import equinox as eqx
+import jax
 import numpy as np
 
 from contracts.estimators import each_estimator
@@ -36,7 +38,7 @@ def rows_for(name, rows=2 * BATCH, seed=0):
         return np.where(side, rng.integers(0, 2, rows), rng.integers(1, 4, rows))[:, None].astype(float)
     if "categorical" in name:
         return np.where(side[:, None], rng.integers(0, 2, (rows, 3)), rng.integers(1, 4, (rows, 3))).astype(float)
-    if "bernoulli" in name:
+    if "bernoulli" in name or name == "helmholtz-machine":
         return (rng.random((rows, 4)) < np.where(side, 0.2, 0.8)[:, None]).astype(float)
     if "poisson" in name:
         return rng.poisson(np.where(side, 2, 15)[:, None], (rows, 2)).astype(float)
@@ -54,13 +56,28 @@ def names_for(name):
     return ["a", "b", "y"] if name in WITH_TARGETS else None
 
 
-def size_of(name):
+#: The parameter that says how large a model is, where it is not n_components; None where there is none.
+_SIZES = {
+    "classifier": None,
+    "compound-dirichlet": None,
+    "helmholtz-machine": "hidden",
+    "linear-dynamical-system": "n_latents",
+    "regressor": None,
+    "variational-autoencoder": "n_latents",
+}
+
+
+def size_parameter(name, size=SIZE):
+    """Return the parameter that says how large a model is, with its value."""
+    parameter = _SIZES.get(name, "n_components")
+    return {} if parameter is None else {parameter: size}
+
+
+def size_of(name, size=SIZE):
     """Return the option that says how large a model is, or what it predicts."""
-    if name == "compound-dirichlet":
-        return []
     if name in WITH_TARGETS:
         return ["--target", "y"]
-    return ["--n-latents" if "linear" in name else "--n-components", SIZE]
+    return [part for key, value in size_parameter(name, size).items() for part in (f"--{key.replace('_', '-')}", value)]
 
 
 def held(path):
@@ -68,7 +85,13 @@ def held(path):
     loaded, columns, *_ = read_model(path)
     told = {"kind": type(loaded).__name__, "columns": columns, **loaded.get_params()}
     told |= {name: value for name, value in vars(loaded).items() if name.endswith("_")}
-    return {name: value.tobytes() if hasattr(value, "tobytes") else value for name, value in sorted(told.items())}
+    return {name: _bits(value) for name, value in sorted(told.items())}
+
+
+def _bits(value):
+    if isinstance(value, eqx.Module | tuple):  # a network, or the state of what trains it
+        return [_bits(leaf) for leaf in jax.tree.leaves(value)]
+    return value.tobytes() if hasattr(value, "tobytes") else value
 
 
 COMMANDS = estimator_commands()

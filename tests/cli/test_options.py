@@ -9,8 +9,9 @@ import pytest
 import kullback
 from cli.helpers import COMMANDS, WITH_TARGETS, rows_for, write_csv
 from kullback.cli._options import DEFAULTS, NOT_HERE, option_of, options_of, parameter_of
+from kullback.cli._registry import estimator_commands
 from kullback.cli._texts import ALIASES, OPTIONS, SPECIAL, SUMMARIES
-from kullback.estimators import REGISTRY, estimator_class
+from kullback.estimators import estimator_class
 
 #: What stands for something in Python only.
 PYTHON = re.compile(r"None|True|False|fit`|`fit|_fit|_\b|predict|function|attribute|\bX\b|hmmlearn|scikit")
@@ -37,8 +38,8 @@ def test_every_parameter_has_an_option_with_a_text_of_its_own(name):
 
 
 def test_nothing_is_described_that_is_not_there():
-    assert sorted(SUMMARIES) == sorted(REGISTRY)
-    parameters = {name: {*inspect.signature(estimator_class(name)).parameters} - NOT_HERE for name in REGISTRY}
+    assert sorted(SUMMARIES) == sorted(estimator_commands().values())
+    parameters = {name: {*inspect.signature(estimator_class(name)).parameters} - NOT_HERE for name in SUMMARIES}
     assert set(OPTIONS) == set().union(*parameters.values())
     for name, kinds in SPECIAL.items():
         assert all(name in parameters[kind] for kind in kinds), name

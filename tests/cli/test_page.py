@@ -96,7 +96,10 @@ def test_help_is_asked_for_in_any_way(run, refused):
         (["fit", "gmm", "d.csv"], "There is no kind of model 'gmm': did you mean gaussian-mixture?"),
         (["fit", "GaussianHMM"], "There is no kind of model 'GaussianHMM': did you mean gaussian-hmm?"),
         (["fit", "gaussian_mixtur"], "There is no kind of model 'gaussian_mixtur': did you mean gaussian-mixture"),
-        (["fit", "qwerty"], "There is no kind of model 'qwerty': the kinds are bernoulli-mixture, categorical-hmm, "),
+        (
+            ["fit", "qwerty"],
+            "There is no kind of model 'qwerty': the kinds are bernoulli-mixture, bernoulli-rbm, categorical-hmm, ",
+        ),
         (["fit", "data.csv"], "`kullback fit` needs a kind of model before data.csv: bernoulli-mixture, "),
     ],
 )
@@ -112,7 +115,7 @@ def test_shells_complete_commands_and_kinds():
         return done.stdout.split()
 
     assert complete("kullback sc") == ["score"]
-    assert complete("kullback fit gauss") == ["gaussian-hmm", "gaussian-mixture"]
+    assert complete("kullback fit gauss") == ["gaussian-hmm", "gaussian-mixture", "gaussian-rbm"]
     shown = subprocess.run(
         [sys.executable, "-c", "from kullback.cli import main; main()", "--show-completion", "bash"],
         capture_output=True, text=True, check=True,

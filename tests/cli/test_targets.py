@@ -92,6 +92,8 @@ def test_classes_are_words(run, more):
     chosen = [float(row[f"probability_{row['kind']}"]) for row in rows]
     scored = read_csv(run("score", "m.safetensors", "d.csv", "--keep", "none").stdout)
     np.testing.assert_allclose([float(row["log_likelihood"]) for row in scored], np.log(chosen), rtol=1e-9)
+    drawn = read_csv(run("sample", "m.safetensors", "--inputs", "d.csv", "-n", 2, "--random-state", 0).stdout)
+    assert {row["kind"] for row in drawn} == {"maybe", "no", "yes"}
 
 
 @pytest.mark.slow
@@ -301,7 +303,7 @@ def test_what_is_asked_wrongly_is_refused(run, refused):
     assert "a classifier predicts one column" in refused("fit", "classifier", "d.csv", "--target", "x,kind", *more)
     mixture = ["fit", "mixture", "d.csv", *SAVE]
     assert "--target is for regressor and classifier" in refused(*mixture, "--target", "x")
-    assert "--method batch is for regressor and classifier" in refused(*mixture, "--method", "batch")
+    assert "--method batch is for regressor, classifier and networks" in refused(*mixture, "--method", "batch")
 
 
 @pytest.mark.slow

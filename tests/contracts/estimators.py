@@ -16,6 +16,11 @@ LIKE = {
     "MultinomialHMM": "GaussianHMM",
     "HMM": "GaussianHMM",
     "Classifier": "Regressor",
+    "VariationalAutoencoder": "Mixture",
+    "HelmholtzMachine": "Mixture",
+    "EnergySampler": "ProbabilisticPCA",
+    "BernoulliRBM": "Mixture",
+    "GaussianRBM": "Mixture",
 }
 
 

@@ -13,11 +13,14 @@ from kullback.families import Categorical, DiagonalGaussian, Gaussian, Poisson, 
 from kullback.models import (
     CompoundDirichlet,
     FactorAnalysis,
+    HelmholtzMachine,
     HiddenMarkovModel,
     LinearDynamicalSystem,
     Mixture,
     ProbabilisticPCA,
+    RestrictedBoltzmannMachine,
 )
+from models.helmholtz.small_machine import random_machine
 from tiers import each_member
 
 K = 3
@@ -109,9 +112,28 @@ CASES = MIXTURES | {
 }
 
 
+def helmholtz_machine(rng):
+    """Return a random machine of 4, 3 and 2 binary units."""
+    return random_machine(int(rng.integers(2**31)))
+
+
+def boltzmann_machine(rng):
+    """Return a random machine of 4 and 3 binary units."""
+    return RestrictedBoltzmannMachine(rng.normal(size=(4, 3)), rng.normal(size=4), rng.normal(size=3))
+
+
+#: Models without a closed form: they are asked what every energy is asked, and nothing of statistics.
+BY_GRADIENTS = {
+    "HelmholtzMachine": Case(HelmholtzMachine, helmholtz_machine),
+    "RestrictedBoltzmannMachine": Case(RestrictedBoltzmannMachine, boltzmann_machine, like="HelmholtzMachine"),
+}
+#: All models that have an energy.
+ENERGIES = CASES | BY_GRADIENTS
+
+
 def each_model(cases=CASES, quick=tuple(CASES)):
     """Return the names of cases as parameters of a test or of a fixture; `make test` asks those that are `quick`."""
-    like = {name: case.like for name, case in CASES.items() if case.like is not None}
+    like = {name: case.like for name, case in ENERGIES.items() if case.like is not None}
     return each_member("models", {name: name for name in cases}, like, [name for name in cases if name not in quick])
 
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from contracts.models import CASES, each_model
+from contracts.models import CASES, ENERGIES, each_model
 from contracts.quick import quick
 from kullback.core import Batch, TimeIndex
 from kullback.models import CompoundDirichlet, HiddenMarkovModel, LinearDynamicalSystem, complete
@@ -14,9 +14,9 @@ LENGTHS, DRAWS = [2, 1], 1000
 WANTS = (("h",), ("v",), ("h", "v"))
 
 
-@pytest.fixture(params=each_model(quick=("FactorAnalysis",)), scope="module")
+@pytest.fixture(params=each_model(ENERGIES, quick=("FactorAnalysis",)), scope="module")
 def model(request):
-    return CASES[request.param].make(np.random.default_rng(7))
+    return ENERGIES[request.param].make(np.random.default_rng(7))
 
 
 def has_time(model):

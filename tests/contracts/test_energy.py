@@ -12,17 +12,29 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from contracts.models import CASES, K, each_model
+from contracts.models import CASES, ENERGIES, K, each_model
 from contracts.quick import quick
 from kullback.core import Batch, TimeIndex
-from kullback.models import CompoundDirichlet, HiddenMarkovModel, LinearDynamicalSystem, Mixture, energy_moments
+from kullback.models import (
+    CompoundDirichlet,
+    HelmholtzMachine,
+    HiddenMarkovModel,
+    LinearDynamicalSystem,
+    Mixture,
+    RestrictedBoltzmannMachine,
+    energy_moments,
+)
+from models.helmholtz.small_machine import all_states, joint_table, places
 
 STEPS = 3
 
 
-@pytest.fixture(params=each_model(quick=("FactorAnalysis",)), scope="module")
+@pytest.fixture(
+    params=each_model(ENERGIES, quick=("FactorAnalysis", "HelmholtzMachine", "RestrictedBoltzmannMachine")),
+    scope="module",
+)
 def model(request):
-    return CASES[request.param].make(np.random.default_rng(7))
+    return ENERGIES[request.param].make(np.random.default_rng(7))
 
 
 def some_v(model):
@@ -62,6 +74,10 @@ def hidden_points(model, v):
             return np.array(list(itertools.product(range(K), repeat=len(v)))), 1.0
         case CompoundDirichlet():
             return simplex()
+        case HelmholtzMachine():
+            return all_states(sum(model.sizes[1:])), 1.0
+        case RestrictedBoltzmannMachine():
+            return all_states(len(model.hidden_bias)), 1.0
         case LinearDynamicalSystem():
             h, weight = grid(model.initial_mean, model.initial_covariance)
             return h[:, None], weight
@@ -91,6 +107,14 @@ def gibbs_terms(model, v, key):
         posterior = stats.dirichlet(np.asarray(found.concentration)[0])
         h = posterior.rvs(20_000, random_state=key)
         return h, np.full(len(h), 1 / len(h)), posterior.entropy()
+    if isinstance(model, HelmholtzMachine):  # draws of the guess: the posterior itself has all states
+        share = joint_table(model)[places(v)]
+        share = share / share.sum()
+        return all_states(sum(model.sizes[1:])), share, stats.entropy(share)
+    if isinstance(model, RestrictedBoltzmannMachine):  # hidden units are independent given v
+        h, odds = all_states(len(model.hidden_bias)), np.asarray(found)[0]
+        share = np.prod(np.where(h > 0, odds, 1 - odds), axis=1)
+        return h, share, stats.entropy(share)
     if isinstance(model, Mixture):
         share = np.asarray(found)[0]
         return np.arange(K), share, stats.entropy(share)

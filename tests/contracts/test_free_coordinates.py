@@ -280,3 +280,32 @@ def test_numbers_of_64_bits_are_computed_with_in_64_bits():
         assert member.kind.log_prob_at("free", [0.1], 0.25).dtype == np.float64
         assert member.toward(0.25).dtype == member.free.dtype == np.float64
         assert member.kind.log_prob_at("free", jnp.array([0.1]), 0.25).dtype == np.float32
+
+
+@functools.cache
+def fisher_products(family):
+    """Return I·S by `fisher_product`, and E[g·gᵀ]·S by quadrature of the gradients of `log_prob_at`, by masks."""
+    case = CASES[family]
+    member = single(case.moderate(np.random.default_rng(0), (2, 5)), (0, 0))
+    points, weight = case.rule(member)
+    kind, rng = member.kind, np.random.default_rng(1)
+    with jax.enable_x64(True):
+        free = jnp.asarray(member.free)
+        columns = rng.normal(size=(kind.size, 2))
+        masks = [np.ones(member.event_shape, bool), rng.random(member.event_shape) < 0.5]
+        slopes = quick(jax.vmap(jax.grad(lambda f, x, o: kind.log_prob_at("free", f, x, o)), (None, 0, None)))
+        products = quick(lambda o: kind.fisher_product_at(free, columns, o))
+        mass = np.asarray(weight * np.exp(quick(lambda x: member.log_prob(x))(points)))
+        found = []
+        for observed in masks:
+            g = np.asarray(slopes(free, jnp.asarray(points, float), observed))
+            found.append((np.asarray(products(observed)), g.T @ (mass[:, None] * g) @ columns))
+        whole = np.asarray(quick(lambda: kind.fisher_product_at(free, columns))())
+    return found, (whole, np.asarray(member.fisher("free")) @ columns)
+
+
+def test_the_fisher_product_of_what_is_observed_is_the_second_moment_of_the_score(family):
+    found, whole = fisher_products(family)
+    for product, expected in found:
+        np.testing.assert_allclose(product, expected, rtol=1e-6, atol=1e-7 * (1 + np.abs(whole[1]).max()))
+    np.testing.assert_allclose(*whole, rtol=1e-9, atol=1e-9 * np.abs(whole[1]).max())

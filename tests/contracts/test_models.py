@@ -12,11 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from contracts.models import CASES, draw_all, each_model, energy_of, energy_of_all, log_posterior, renamed
+from contracts.models import BY_GRADIENTS, CASES, draw_all, each_model, energy_of, energy_of_all, log_posterior, renamed
 from contracts.quick import quick
 from kullback.families import Batch, Extent
 from kullback.geometry import relative_entropy
 from kullback.learning import combine, e_step, em, em_step, m_step, merge, online_em_step
+from kullback.models import BY_GRADIENTS as REGISTRY_BY_GRADIENTS
 from kullback.models import REGISTRY
 
 DRAWS, ROWS = 20_000, 400
@@ -24,6 +25,7 @@ DRAWS, ROWS = 20_000, 400
 
 def test_every_model_has_a_case():
     assert {case.model for case in CASES.values()} == set(REGISTRY)
+    assert {case.model for case in BY_GRADIENTS.values()} == set(REGISTRY_BY_GRADIENTS)
 
 
 @dataclasses.dataclass

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from kullback.estimators import GradientEstimator
-from kullback.estimators._gradient_estimator import GRADIENT_CONSTRAINTS
+from kullback.estimators import GRADIENT_CONSTRAINTS, GradientEstimator
 from kullback.estimators.constraints import Interval
+from kullback.learning import Gradient, Optimizer
 from learning.proof_models import VAE, minus_elbo
 
 
@@ -46,17 +46,13 @@ class SmallAutoencoder(GradientEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _network(self, n_features, key):
-        model = VAE(n_features, 2, key, self.width)
+    def _network(self, start, key):
+        model = VAE(start.values.shape[1], 2, key, self.width)
         return jax.tree.map(lambda leaf: leaf.astype(self.dtype) if isinstance(leaf, jnp.ndarray) else leaf, model)
 
     @property
-    def _objective(self):
-        return minus_elbo
-
-    @property
-    def _chains(self):
-        return None
+    def _learner(self):
+        return Gradient(minus_elbo, Optimizer(learning_rate=self.learning_rate))
 
     def _check_values(self, X, first):
         return X

@@ -44,6 +44,16 @@ def test_rows_with_missing_entries_are_compared_with_rows_that_lack_the_same(gau
     assert abs(flagged[2::2].mean() - 0.05) < 4.5 * np.sqrt(0.05 * 0.95 * (1 / 999 + 1 / 10_000))
 
 
+def test_a_model_that_is_slow_answers_for_the_most_common_patterns_only(gaussian, table, monkeypatch):
+    lacking = table[:12].copy()
+    lacking[:5, 0], lacking[5:9, 1], lacking[9:11, 2] = np.nan, np.nan, np.nan
+    all_of_them = Anomalies(gaussian).thresholds(lacking)
+    monkeypatch.setattr(type(gaussian), "_most_patterns", 2)
+    with pytest.warns(UserWarning, match="in more than 2 ways, and 2 of them are compared with nothing"):
+        found = Anomalies(gaussian).thresholds(lacking)
+    np.testing.assert_array_equal(found, np.where(np.isin(np.arange(12), [9, 10]), -np.inf, all_of_them))
+
+
 @pytest.mark.parametrize("contamination", [-0.1, 1.0, np.nan, "auto"])
 def test_a_share_is_less_than_all(gaussian, contamination):
     with pytest.raises(ValueError, match="contamination is .*: it must be 0 or more, and less than 1"):

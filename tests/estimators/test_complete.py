@@ -1,5 +1,7 @@
 """`kullback.complete`: tables, frames and sequences with NaN for what is missing, by estimators and by models."""
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -99,6 +101,27 @@ def test_sequences_have_one_energy_each():
         np.testing.assert_allclose(found.energy, each, rtol=1e-8)
     bare = HiddenMarkovModel([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], Poisson([2.0, 20.0]))
     assert kullback.complete(bare, [1.0, np.nan, 19.0, 22.0], lengths=[2, 2]).h.tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.slow
+def test_few_missing_symbols_of_chains_are_enumerated():
+    """With the path summed out there is no closed form: all symbols are tried, at temperature 0 and at others."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 3, (40, 1))
+    chain = kullback.CategoricalHMM(3, random_state=1, n_iter=3).fit(X)
+    lacking = X[:9].astype(float)
+    lacking[[1, 2, 6]] = np.nan
+    found = kullback.complete(chain, lacking, want="v", lengths=[5, 4])
+    model = chain.to_model()
+    for start, end, energy in ((0, 5, found.energy[0]), (5, 9, found.energy[1])):
+        gaps = np.flatnonzero(np.isnan(lacking[start:end, 0]))
+        filled = np.repeat(lacking[None, start:end], 3 ** len(gaps), axis=0)
+        filled[:, gaps, 0] = list(itertools.product(range(3), repeat=len(gaps)))
+        energies = np.array([model.energy(v) for v in filled])
+        assert energy == pytest.approx(energies.min(), abs=1e-9)
+        np.testing.assert_array_equal(found.v[start:end], filled[np.argmin(energies)])
+    assert found.exact
+    assert kullback.complete(chain, lacking, want="v", temperature=2.0, random_state=0).exact
 
 
 @pytest.mark.slow

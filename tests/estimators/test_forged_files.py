@@ -1,5 +1,6 @@
 """Files in which one thing was changed: refused with one sentence, or as good as any."""
 
+import contextlib
 import json
 import warnings
 
@@ -8,19 +9,20 @@ import pytest
 from safetensors.numpy import save_file
 
 import kullback
-from cli.helpers import COMMANDS, WITH_TARGETS, rows_for
+from cli.helpers import COMMANDS, WITH_TARGETS, rows_for, size_parameter
 from estimators import forged
 from kullback.estimators import REGISTRY, estimator_class
 
 _FITTED = {}
+#: Those that are trained by gradients; what is asked of targets is beside them.
+NETWORKS = [name for name, kind in COMMANDS.items() if REGISTRY[kind].capabilities.has_epochs]
 
 
 def fitted(name):
     """Return rows, and an estimator that has learned from them and waits for more, with names of its columns."""
     if name not in _FITTED:
         X, kind = rows_for(name, 128), COMMANDS[name]
-        size = {"n_latents" if "linear" in name else "n_components": 2}
-        estimator = estimator_class(kind)(random_state=0, **({} if name == "compound-dirichlet" else size))
+        estimator = estimator_class(kind)(random_state=0, **size_parameter(name, 2))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             estimator.partial_fit(X, **({"continues": True} if REGISTRY[kind].capabilities.data == "sequences" else {}))
@@ -69,10 +71,27 @@ def test_some_forgeries_are_refused(parts, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in WITH_TARGETS])  # theirs are beside them
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in (*WITH_TARGETS, *NETWORKS)])
 def test_every_forgery_is_refused_or_harmless(parts, tmp_path, name):
     X, header, arrays = parts(name)
     assert check(tmp_path / "m", X, forged.variants(header, arrays)) > 500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_forgery_of_a_network_is_refused_or_answers(parts, tmp_path, name):
+    """What is asked of those that load is what nothing has to be compiled for."""
+    _, header, arrays = parts(name)
+    refused = 0
+    for what, told, held in forged.variants(header, arrays):
+        forged.write(tmp_path / "m", told, held)
+        said = forged.refusal(tmp_path / "m")
+        refused += said is not None
+        assert said is None or (len(said) <= 330 and "\n" not in said), what
+        if said is None:
+            with contextlib.suppress(ValueError):
+                assert np.isfinite(kullback.load(tmp_path / "m").sample(4)).all(), what
+    assert refused > 500
 
 
 #: What was once a traceback, or went through without a word: the key of the header, and what stands there.

@@ -54,6 +54,8 @@ def test_what_the_registry_says_is_what_the_class_can_do(name):
     assert REGISTRY[name].capabilities == Capabilities(
         data="pairs" if pairs else "sequences" if "continues" in parameters else "rows",
         takes_inputs="inputs" in parameters,
+        has_command=name != "EnergySampler",
+        has_epochs=issubclass(kind, estimators.GradientEstimator),
         **{
             capability: hasattr(kind, verb) and not (pairs and verb == "predict")  # of targets, and no component
             for capability, verb in verbs.items()

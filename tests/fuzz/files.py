@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from cli.helpers import WITH_TARGETS
 from fuzz import changes, data_seeds, model_cases, model_seeds
 
 #: One file of so many is whole: it must be accepted.
@@ -61,7 +62,7 @@ def _seeds() -> dict[str, Seed]:
     asks += ("inspect json", "score", "sample", "save")
     for name in model_seeds.MODELS:
         left_out = {"sample"} if "inputs" in name else set()  # the command has none for it
-        if name.split()[0] in model_seeds.WITH_TARGETS:  # what is asked of them needs targets or inputs
+        if name.split()[0] in WITH_TARGETS:  # what is asked of them needs targets or inputs
             left_out = {"sample", "ask", "learn", "fit anew"}
         uses = tuple(use for use in asks if use not in left_out)
         found[f"model {name}"] = Seed("model", "safetensors", lambda name=name: model_seeds.saved_model(name), uses)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from typer.testing import CliRunner
 
-from cli.helpers import WITH_TARGETS, names_for, rows_for, write_csv
+from cli.helpers import names_for, rows_for, size_of, write_csv
 from fuzz import data_seeds, tensors
 from kullback.cli import app
 from kullback.cli._checkpoint import Checkpoint
@@ -29,17 +29,8 @@ def command(*words: Any) -> Any:
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-def size(name: str) -> list[Any]:
-    """Return the option that says how large a model is."""
-    if name in WITH_TARGETS:
-        return ["--target", "y"]
-    if name == "compound-dirichlet":
-        return []
-    return ["--n-latents" if "linear" in name else "--n-components", 2]
-
-
 #: Name of a model: what to fit, of which data.
-MODELS: dict[str, list[Any]] = {name: [name, f"{name}.csv", *size(name)] for name in estimator_commands()} | {
+MODELS: dict[str, list[Any]] = {name: [name, f"{name}.csv", *size_of(name, 2)] for name in estimator_commands()} | {
     "regressor trees": ["regressor", "regressor.csv", "--target", "y", "--model", "trees", "--method", "batch"],
     "regressor network": ["regressor", "regressor.csv", "--target", "y", "--model", "network", "--max-iter", 2],
     "gaussian-mixture diag": ["gaussian-mixture", "numbers.csv", "--n-components", 2, "--covariance-type", "diag"],

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from cli.helpers import size_of
 from fuzz import data_seeds, model_seeds
 from fuzz.files import File
 from kullback import estimators, sources
@@ -246,7 +247,7 @@ def _poured(end: Any, data: bytes) -> None:
 
 def _fit(path: Path, kind: str, file: File) -> None:
     """Fit a small model with the command, and look at it."""
-    words: list[Any] = [kind, path, *model_seeds.size(kind)]
+    words: list[Any] = [kind, path, *size_of(kind, 2)]
     if kind == "mixture":
         words += ["--family", "gaussian,categorical,bernoulli"]
     save = Path("fitted.safetensors")

@@ -10,19 +10,40 @@ from kullback.families import Batch, DiagonalGaussian, Gaussian, Poisson, TimeIn
 from kullback.learning import (
     EM,
     Averaged,
+    AveragedIterates,
+    ContrastiveDivergence,
+    EnergyGame,
+    EvidenceBound,
     FisherScoring,
     Gradient,
+    ImportanceBound,
     NaturalGradient,
     NaturalGradientEM,
+    NaturalWakeSleep,
     OnlineEM,
     Optimizer,
     PointRate,
+    ReweightedWakeSleep,
     SampledInertia,
+    WakeSleep,
+    decaying_adam,
     decaying_rate,
     negative_log_likelihood,
+    two_rates,
 )
-from kullback.models import Conditional, LinearConditional, Mixture, Network, Ridge
+from kullback.models import (
+    Conditional,
+    EnergySampler,
+    LinearConditional,
+    Mixture,
+    Network,
+    RestrictedBoltzmannMachine,
+    Ridge,
+    VariationalAutoencoder,
+)
+from kullback.runtime import as_numpy
 from learning import proof_models as proof
+from models.helmholtz.small_machine import random_machine
 from tiers import slow
 
 STEPS, ROWS = 64, 16
@@ -74,6 +95,11 @@ def network(dtype: Any = np.float64) -> Any:
     return Conditional(Network.start(start, 1, (3,), activation="tanh", dtype=dtype), start.kind)
 
 
+def autoencoder() -> Any:
+    rows = Batch(proof.two_clusters(64))
+    return VariationalAutoencoder.start(DiagonalGaussian(np.zeros(4), np.full(4, 3.0)), 2, (8,), rows=rows)
+
+
 def going_on() -> list[Batch]:
     return [
         Batch(part, weight=None, time=TimeIndex(BEGINS))
@@ -83,6 +109,15 @@ def going_on() -> list[Batch]:
 
 def rows_of(function: Any, dtype: Any) -> list[Batch]:
     return points(function(STEPS * ROWS).reshape(STEPS, ROWS, -1), dtype)
+
+
+def machine(dtype: Any = np.float32) -> Any:
+    return jax.tree.map(lambda leaf: leaf.astype(dtype), random_machine())
+
+
+def patterns(rows: int) -> np.ndarray:
+    """Draw entries of 0 and 1 that come in pairs."""
+    return np.repeat(np.random.default_rng(0).random((rows, 2)) < [0.3, 0.6], 2, axis=1).astype(float)
 
 
 def minus_log_likelihood(model, batch, memory, key):
@@ -99,6 +134,16 @@ def other_rate(step):
 
 def plain_gradient(rate: float) -> Gradient:
     return Gradient(minus_log_likelihood, Optimizer(optax.adam, learning_rate=rate))
+
+
+def boltzmann(gaussian: bool = False) -> Any:
+    rng, units = np.random.default_rng(0), 2 if gaussian else 6
+    scale = np.zeros(units) if gaussian else None
+    return RestrictedBoltzmannMachine(rng.normal(0, 0.1, (units, 3)), np.zeros(units), np.zeros(3), scale)
+
+
+def binary_rows() -> list[Batch]:
+    return rows_of(proof.rbm_rows, np.float64)
 
 
 class Case(NamedTuple):
@@ -124,6 +169,9 @@ CASES = {
     "NaturalGradientEM": Case(NaturalGradientEM(number(0.1)), NaturalGradientEM(number(0.2)), mixture, points),
     "SampledInertia": Case(SampledInertia(number(0.1), 100), SampledInertia(number(0.2), 100), mixture, points),
     "Averaged": Case(Averaged(OnlineEM(decaying_rate())), Averaged(OnlineEM(decaying_rate(0.7, 2.0))), mixture, points),
+    "AveragedIterates": Case(
+        AveragedIterates(plain_gradient(0.1)), AveragedIterates(plain_gradient(0.2), 6), gaussian, points
+    ),
     "FisherScoring": Case(FisherScoring(Ridge(1.0)), FisherScoring(Ridge(2.0)), counts_given, all_at_once),
     "FisherScoring online": Case(
         FisherScoring(rate=PointRate()), FisherScoring(rate=PointRate(10.0)), counts_given, with_inputs
@@ -141,11 +189,79 @@ CASES = {
     "Gradient with chains": Case(
         proof.rbm_learner(), proof.rbm_learner(0.1), proof.rbm_start, lambda: rows_of(proof.rbm_rows, np.float64)
     ),
+    "ContrastiveDivergence": Case(
+        ContrastiveDivergence(0.1, chains=8), ContrastiveDivergence(0.2, chains=8), boltzmann, binary_rows
+    ),
+    "ContrastiveDivergence from data": Case(
+        ContrastiveDivergence(0.1, persistent=False, sweeps=2),
+        ContrastiveDivergence(0.2, persistent=False, sweeps=2),
+        boltzmann,
+        binary_rows,
+        divides=False,
+    ),
+    "ContrastiveDivergence, natural": Case(
+        ContrastiveDivergence(0.02, chains=8, damping=0.1),
+        ContrastiveDivergence(0.02, chains=8, damping=0.2),
+        boltzmann,
+        binary_rows,
+    ),
+    "ContrastiveDivergence, Gaussian": Case(
+        ContrastiveDivergence(0.01, chains=8), ContrastiveDivergence(0.02, chains=8), lambda: boltzmann(True), points
+    ),
     "Gradient of a VAE": Case(
         proof.vae_learner(),
         proof.vae_learner(0.1),
         lambda: proof.VAE(4, 2, jax.random.key(0)),
         lambda: rows_of(proof.two_clusters, np.float32),
+        divides=False,
+    ),
+    "Gradient of EvidenceBound": Case(
+        Gradient(EvidenceBound(), Optimizer(learning_rate=0.01)),
+        Gradient(EvidenceBound(), Optimizer(learning_rate=0.02)),
+        autoencoder,
+        lambda: rows_of(proof.two_clusters, np.float32),
+        divides=False,
+    ),
+    "Gradient of ImportanceBound": Case(
+        Gradient(ImportanceBound(3), Optimizer(learning_rate=0.01)),
+        Gradient(ImportanceBound(3), Optimizer(learning_rate=0.02)),
+        autoencoder,
+        lambda: rows_of(proof.two_clusters, np.float32),
+        divides=False,
+    ),
+    "Gradient of WakeSleep": Case(  # dreams of parts are others than those of the whole
+        Gradient(WakeSleep(), Optimizer(learning_rate=0.01)),
+        Gradient(WakeSleep(), Optimizer(learning_rate=0.02)),
+        lambda: machine(np.float64),
+        lambda: rows_of(patterns, np.float64),
+        divides=False,
+    ),
+    "Gradient of ReweightedWakeSleep": Case(
+        Gradient(ReweightedWakeSleep(3), Optimizer(decaying_adam, learning_rate=0.01, delay=10, power=0.5)),
+        Gradient(ReweightedWakeSleep(3), Optimizer(decaying_adam, learning_rate=0.02, delay=20, power=0.7)),
+        machine,
+        lambda: rows_of(patterns, np.float32),
+        divides=False,
+    ),
+    "NaturalWakeSleep": Case(
+        NaturalWakeSleep(0.2, 10.0, draws=3, batch=ROWS, refresh=5),
+        NaturalWakeSleep(0.1, 20.0, 0.5, 0.2, 0.01, 1.0, draws=3, batch=20, refresh=5, memory=0.5),
+        machine,
+        lambda: rows_of(patterns, np.float32),
+        divides=False,
+    ),
+    "NaturalWakeSleep, streams": Case(
+        NaturalWakeSleep(0.2, draws=3, fisher="model", batch=ROWS, refresh=5, streams=True),
+        NaturalWakeSleep(0.1, draws=3, fisher="model", batch=20, refresh=5, streams=True),
+        lambda: machine(np.float64),
+        lambda: rows_of(patterns, np.float64),
+        divides=False,
+    ),
+    "Gradient of EnergyGame": Case(
+        Gradient(EnergyGame("mmd", 16), Optimizer(two_rates, learning_rate=0.01, sampler_rate=0.002)),
+        Gradient(EnergyGame("mmd", 16), Optimizer(two_rates, learning_rate=0.02, sampler_rate=0.001)),
+        lambda: as_numpy(EnergySampler.start(2, 0, hidden=(4,))),
+        lambda: points(dtype=np.float32),
         divides=False,
     ),
     "Only": Case(

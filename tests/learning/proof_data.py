@@ -7,10 +7,11 @@ import jax
 import numpy as np
 
 from kullback.families import Batch, TimeIndex
-from kullback.learning import Chunk, Epochs, Stream, begin, fit, load_place, save_place, stack
+from kullback.learning import Chunk, Epochs, NaturalWakeSleep, Stream, begin, fit, load_place, save_place, stack
 from kullback.runtime import as_numpy, is_array
 from kullback.sources import open_source
 from learning import proof_models as proof
+from models.helmholtz.small_machine import random_machine
 
 # --- data -----------------------------------------------------------------------------------------------
 
@@ -105,6 +106,10 @@ def train(kind: str, folder: Path, name: str, passes: int = 3, chunk: int = 4) -
     if kind == "hmm":
         learner, model = proof.hmm_learner(), proof.hmm_start()
         file = FileBatches(folder / "rows.csv", 16, goes_on=True)
+    elif kind == "machine":
+        learner = NaturalWakeSleep(draws=3, batch=16, refresh=5, streams=True)
+        model = jax.tree.map(lambda leaf: leaf.astype(np.float32), random_machine(sizes=(6, 3, 2)))
+        file = FileBatches(folder / "rows.csv", 16, np.float32, shuffle=64)
     else:
         learner, model = proof.vae_learner(), proof.VAE(4, 2, jax.random.key(0))
         file = FileBatches(folder / "rows.csv", 16, np.float32, shuffle=64)

@@ -71,10 +71,10 @@ def version(path):
     return (path.stat().st_ino, path.stat().st_mtime_ns) if path.exists() else None
 
 
-@pytest.mark.parametrize("kind", ["hmm", slow("vae")])
+@pytest.mark.parametrize("kind", ["hmm", slow("vae"), slow("machine")])
 def test_a_fit_that_is_killed_three_times_ends_at_the_same_bits(kind, server, tmp_path):
-    rows = proof.hmm_rows(ROWS) if kind == "hmm" else proof.two_clusters(ROWS)
-    names = ",".join("abcd"[: rows.shape[1]])
+    rows = {"hmm": proof.hmm_rows, "vae": proof.two_clusters, "machine": proof.rbm_rows}[kind](ROWS)
+    names = ",".join("abcdef"[: rows.shape[1]])
     np.savetxt(tmp_path / "rows.csv", rows, fmt="%.17g", delimiter=",", header=names, comments="")
     start(server, kind, tmp_path, "whole")
     assert ended(server) == 0

@@ -121,3 +121,16 @@ def test_vectors_of_the_wrong_size_are_refused():
         compound.log_prob_at("free", np.zeros(3), [1, 2])
     with pytest.raises(ValueError, match="log_prob_at takes 'natural' or 'free'"):
         compound.log_prob_at("source", np.zeros(2), [1, 2])
+
+
+@pytest.mark.parametrize("name", [*map(slow, list(MIXTURES)[:2]), list(MIXTURES)[2], slow(list(MIXTURES)[4])])
+def test_the_fisher_product_is_that_of_the_matrix(name):
+    kind = MIXTURES[name].kind
+    columns = np.random.default_rng(0).normal(size=(kind.size, 2))
+
+    @quick
+    def both(free):
+        return kind.fisher_product_at(free, columns), kind.fisher_at("free", free) @ columns
+
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(*both(jnp.asarray(MIXTURES[name].coordinates("free"))), rtol=1e-10, atol=1e-12)

@@ -47,6 +47,17 @@ class GaussianMixture(kullback.GaussianMixture):
         theirs._estimate_gaussian_parameters(X, np.ones((len(X), 1)), 1.0, "diag")
 
 
+class BernoulliRBM(kullback.BernoulliRBM):
+    """With the private names of scikit-learn's class."""
+
+    def _mean_hiddens(self, v):
+        return self.transform(v) if np.ndim(v) == 2 else self.transform(np.atleast_2d(v))[0]
+
+    def _sample_hiddens(self, v, rng):
+        means = self._mean_hiddens(v)
+        return rng.uniform(size=means.shape) < means
+
+
 class _Hmmlearn:
     """The private names of hmmlearn's classes."""
 

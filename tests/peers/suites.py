@@ -6,6 +6,7 @@ it is copied into this repository.
 
 import importlib.util
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -89,7 +90,8 @@ def _cases(node):
 
 def _second(name):
     """Load a module again, under another name in the same package."""
-    with np.errstate():  # hmmlearn's tests change NumPy's settings when their package is imported
+    with np.errstate(), warnings.catch_warnings():  # hmmlearn's tests change NumPy's settings when they are imported
+        warnings.simplefilter("ignore", pytest.PytestUnknownMarkWarning)  # scikit-learn has marks of its own
         found = importlib.util.find_spec(name)
         spec = importlib.util.spec_from_file_location(name + _SUFFIX, found.origin)
         module = importlib.util.module_from_spec(spec)

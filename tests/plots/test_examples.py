@@ -18,7 +18,9 @@ DEMO = "three_sites.py"
 #: `make test` runs these.
 QUICK = {"natural_gradient_flows.py", "relative_entropy_balls.py"}
 #: These compute for long, or start processes: they run as a user runs them, in a process of their own.
-LONG = {"cluster.py", "four_machines.py", "online_em.py", "spin_glass.py"}
+LONG = {"cluster.py", "four_machines.py", "mode_coverage.py", "online_em.py", "spin_glass.py"}
+#: This one needs data that is not installed everywhere, and says so.
+CLOTHES = "fashion.py"
 
 
 def check_pictures(script, folder, said):
@@ -40,7 +42,7 @@ def test_the_demo_prints_likelihoods_and_writes_a_page(tmp_path, monkeypatch, ca
     assert (tmp_path / "three_sites.html").read_text(encoding="utf-8").count("<svg") > 3
 
 
-SHORT = [script for script in SCRIPTS if script not in {*LONG, DEMO}]
+SHORT = [script for script in SCRIPTS if script not in {*LONG, DEMO, CLOTHES}]
 
 
 @pytest.mark.parametrize("script", slow_among(SHORT, *set(SHORT) - QUICK))
@@ -60,6 +62,25 @@ def test_a_long_one_writes_its_picture_and_says_where(script, tmp_path):
     done = subprocess.run(command, env=settings, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr
     check_pictures(script, tmp_path, done.stdout)
+
+
+@pytest.mark.slow
+def test_clothes_are_learned_where_they_are_installed(tmp_path, monkeypatch, capsys):
+    example = runpy.run_path(str(EXAMPLES / CLOTHES))
+    monkeypatch.setattr(sys, "argv", [CLOTHES, str(tmp_path)])
+    if not example["FOLDER"].is_dir():
+        with pytest.raises(SystemExit, match="0"):
+            runpy.run_path(str(EXAMPLES / CLOTHES), run_name="__main__")
+        assert "apt-get install dataset-fashion-mnist" in capsys.readouterr().out
+        return
+    X, test = example["read"]("train"), example["read"]("t10k")
+    assert (X.shape, test.shape) == ((60_000, 784), (10_000, 784))
+    globals_of_example = example["learn"].__globals__
+    monkeypatch.setitem(globals_of_example, "STEPS", (8, 16))
+    machine, found = example["learn"]("natural", X[:2_000], test[:20])
+    assert machine.n_steps_ >= 16
+    assert found.shape[1] == 4
+    assert found[-1, 2] > -400  # 784 coins have −543 nats
 
 
 def test_the_readme_lists_every_script():

@@ -9,14 +9,17 @@ from kullback.plots import (
     COLORS,
     colors_of,
     panels,
+    plot_effective_size,
     plot_eigenvalues,
     plot_forecast,
+    plot_images,
     plot_learning,
     plot_marginal,
     plot_matrix,
     plot_responsibilities,
     plot_states,
     plot_transitions,
+    plot_usage,
 )
 
 
@@ -175,3 +178,62 @@ def test_says_what_is_wrong():
         plot_transitions([[0.5, 0.5]])
     with pytest.raises(ValueError, match=r"matrix has shape \(1, 2\): there are 1 rows and 1 columns"):
         plot_matrix([[1, 2]], ["a"], ["b"])
+
+
+def test_images_stand_side_by_side_with_a_gap():
+    rows = np.arange(5)[:, None] / 4 * np.ones(6)
+    axes = plot_images(rows, (2, 3), across=3)
+    drawn = np.asarray(axes.images[0].get_array())
+    assert drawn.shape == (2 + 1 + 2, 3 * 3 + 2, 4)
+    assert (drawn[2] == 0).all()  # transparent
+    assert (drawn[:, 3] == 0).all()
+    assert (drawn[3:, 8:] == 0).all()  # there is no sixth one
+    tiles = [drawn[0, 0], drawn[0, 4], drawn[0, 8], drawn[3, 0], drawn[3, 4]]
+    grays = [tile[0] for tile in tiles]
+    assert (np.diff(grays) < 0).all()  # 1 is the darkest
+    assert all(tile[3] == 1 for tile in tiles)
+    assert axes.get_xlim() == (0, 11)
+    plot_images(rows, (2, 3), axes, across=1, left=13, label="more")
+    assert axes.get_xlim() == (0, 16)
+    assert axes.get_ylim() == (14, 0)
+
+
+def test_signed_images_are_blue_and_vermilion_and_what_is_missing_is_neither():
+    axes = plot_images([[1.0, -1.0, 0.0, np.nan]], signed=True)
+    drawn = np.asarray(axes.images[0].get_array())[0]
+    assert to_hex(drawn[0]).upper() == COLORS["blue"]
+    assert to_hex(drawn[1]).upper() == COLORS["vermilion"]
+    assert np.ptp(drawn[2][:3]) == 0
+    assert np.ptp(drawn[3][:3]) > 0.2
+    assert axes.get_xlabel() == "column"
+    with pytest.raises(ValueError, match=r"shape is \(2, 3\): a row has 4 entries"):
+        plot_images(np.eye(4), (2, 3))
+    with pytest.raises(ValueError, match="must be a table with rows and columns"):
+        plot_images(np.zeros((0, 4)))
+
+
+def test_a_band_reaches_two_standard_errors():
+    axes = plot_learning([-3.0, -2.0], errors=[0.5, 0.25], color="green")
+    edges = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert (edges.min(), edges.max()) == (-4.0, -1.5)
+    with pytest.raises(ValueError, match="errors has 1 numbers: bounds has 2"):
+        plot_learning([-3.0, -2.0], errors=[0.5])
+
+
+def test_usage_is_drawn_from_the_least_used_unit():
+    axes = plot_usage([[0.9, 0.2], [0.5]], ["low", "high"], other=[[0.1, 0.3], [0.4]])
+    assert [line.get_linestyle() for line in axes.lines] == ["-", "--", "-", "--"]
+    assert axes.lines[0].get_ydata().tolist() == [20, 90]
+    assert axes.get_legend_handles_labels()[1] == ["low", "high"]
+    with pytest.raises(ValueError, match="there are 1 layers, and 2 names"):
+        plot_usage([[0.9]], ["low", "high"])
+
+
+def test_effective_sizes_are_shares_of_the_draws():
+    axes = plot_effective_size([1, 10, 10, 40], 40)
+    heights = np.array([patch.get_height() for patch in axes.patches])
+    assert heights.sum() == pytest.approx(100)
+    assert heights[int(10 / 40 * 25)] == 50
+    assert list(axes.lines[0].get_xdata()) == [25.0, 25.0]
+    with pytest.raises(ValueError, match="sizes is empty"):
+        plot_effective_size([], 40)

@@ -39,11 +39,30 @@ def test_sets_hold_classes(tmp_path):
     codes = np.searchsorted(found.classes_, NAMES)
     probabilities = found.predict_proba(X)
     assert np.all(np.sum(probabilities * sets.members, axis=1) >= 0.95 - 1e-12)
-    np.testing.assert_array_equal(sets.contains(codes), sets.members[np.arange(150), codes])
+    np.testing.assert_array_equal(sets.contains(NAMES), sets.members[np.arange(150), codes])
     found.save(tmp_path / "model")
     again = kullback.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(X), found.predict(X))
     assert again.classes_.dtype.kind == "U"
+
+
+@pytest.mark.parametrize("classes", [["setosa", "versicolor", "virginica"], [3, 5, 9]])
+def test_classes_go_by_their_names(classes):
+    """Whether they are text or numbers that are not 0, 1, …: draws, densities, modes and sets speak of them."""
+    y = np.array(classes)[SPECIES]
+    found = Classifier(random_state=0).fit(X, y)
+    predicted, shares = found.predict_distribution(X), found.predict_proba(X)
+    drawn = found.sample(X, 400)
+    assert drawn.dtype.kind == y.dtype.kind
+    error = np.sqrt(shares * (1 - shares) / 400)
+    for place, name in enumerate(classes):
+        assert np.all(np.abs((drawn == name).mean(axis=0) - shares[:, place]) <= 5 * error[:, place] + 1e-2)
+        np.testing.assert_allclose(predicted.log_prob(np.full(150, name)), np.log(shares[:, place]), rtol=1e-9)
+    np.testing.assert_allclose(found.score_samples(X, y), predicted.log_prob(y), rtol=1e-12)
+    np.testing.assert_array_equal(predicted.mode, found.predict(X))
+    assert found.calibrate(X, y).credible_set(X, 0.9).contains(y).mean() > 0.85
+    with pytest.raises(ValueError, match="which the fit does not know"):
+        predicted.log_prob(np.full(150, "iris" if y.dtype.kind == "U" else 4))
 
 
 def test_streams_need_all_classes_first():

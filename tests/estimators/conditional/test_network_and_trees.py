@@ -96,6 +96,27 @@ def test_no_method_is_worse_than_a_constant_on_diabetes(parameters):
 
 
 @pytest.mark.slow
+def test_calibrated_sets_of_a_mixture_cover_nine_tenths():
+    """The inverse of a sine, in 20 splits of 500 rows to calibrate with and 250 new ones: mean coverage."""
+    rng, rows, splits = np.random.default_rng(5), 500, 20
+
+    def draw(count):
+        y = rng.random(count)
+        return (y + 0.3 * np.sin(2 * np.pi * y) + rng.uniform(-0.1, 0.1, count))[:, None], y
+
+    found = Regressor(method="network", n_components=5, max_iter=60, validation_fraction=0.0, random_state=0)
+    found.fit(*draw(1000))
+    covered = []
+    for _ in range(splits):
+        X, y = draw(rows // 2)
+        found.calibrate(*draw(rows))
+        covered.append(found.credible_set(X, 0.9).contains(y).mean())
+    # 4 standard errors of the mean over splits are 0.02
+    assert np.mean(covered) == pytest.approx(0.9, abs=0.02)
+    assert found.credible_set([[0.5]], 0.9).counts[0] > 1
+
+
+@pytest.mark.slow
 def test_streams_teach_networks():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 2))

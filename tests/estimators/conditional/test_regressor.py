@@ -1,5 +1,6 @@
 """Regression at the front door: against scikit-learn, statsmodels and scipy, and what it says to bad input."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -114,6 +115,7 @@ def test_answers_have_the_moments_and_quantiles_of_their_laws(poisson, counts):
     np.testing.assert_allclose(found.variance, law.var())
     for level in (0.05, 0.5, 0.95):
         np.testing.assert_array_equal(found.quantile(level), law.ppf(level))
+    np.testing.assert_array_equal(found.quantile([0.05, 0.95]), [law.ppf(0.05), law.ppf(0.95)])
     np.testing.assert_allclose(found.cdf(y), law.cdf(y), rtol=1e-9)
     np.testing.assert_allclose(found.log_prob(y), law.logpmf(y), rtol=1e-9)
     np.testing.assert_allclose(poisson.score_samples(X, y), law.logpmf(y), rtol=1e-9)
@@ -221,16 +223,41 @@ def test_missing_inputs_are_refused_or_have_an_indicator(numbers):
     )
 
 
-def test_one_pass_of_a_stream_ends_near_the_batch_fit(poisson, counts):
+@pytest.mark.parametrize(("rows", "most"), [(20, 1.0), (100, 0.5)])
+def test_one_pass_of_a_stream_ends_near_the_batch_fit(poisson, counts, rows, most):
+    """In standard errors: 20 rows for 4 parameters are too few to begin with a fit, 100 are enough."""
     X, y = counts
-    online = Regressor("poisson").fit_stream([(X[at : at + 20], y[at : at + 20]) for at in range(0, ROWS, 20)])
+    online = Regressor("poisson").fit_stream([(X[at : at + rows], y[at : at + rows]) for at in range(0, ROWS, rows)])
     covariance = np.linalg.inv(poisson.information_ * ROWS)
     error = np.sqrt(np.diag(covariance))
     # the center of the first batch is that of the stream: compare in units of the inputs
     slopes = error[1:] / poisson.input_scale_
-    assert np.abs((online.coef_ - poisson.coef_) / slopes).max() < 1.0
+    assert np.abs((online.coef_ - poisson.coef_) / slopes).max() < most
     assert online.n_points_seen_ == ROWS
-    assert online.n_batches_seen_ == 20
+    assert online.n_batches_seen_ == ROWS // rows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+@pytest.mark.parametrize(("first", "each", "total"), [(1000, 1000, 30_000), (100, 100, 30_000), (500, 10, 1500)])
+def test_one_pass_is_within_half_a_standard_error_however_the_stream_is_cut(family, first, each, total):
+    """Of the batch fit, with a spread that follows the inputs; errors are from the design, by hand."""
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(total, 5))
+    score = X @ [0.5, -0.3, 0.2, 0.0, 0.1]
+    y = score + np.exp(0.4 * X[:, 0] - 0.2) * rng.normal(size=total) if family == "gaussian" else None
+    y = rng.poisson(np.exp(0.5 + score)) if y is None else y
+    settings = {"family": family, "dispersion": "linear"}
+    whole, online = Regressor(**settings).fit(X, y), Regressor(**settings)
+    cuts = [0, *range(first, total + 1, each)]
+    online.fit_stream([(X[a:b], y[a:b]) for a, b in itertools.pairwise(cuts)])
+    design = np.column_stack([np.ones(total), X])
+    variance = whole.predict_distribution(X).variance
+    precisions = [1 / variance, np.full(total, 2.0)] if family == "gaussian" else [variance]
+    for place, precision in enumerate(precisions):
+        errors = np.sqrt(np.diag(np.linalg.inv((design * precision[:, None]).T @ design)))
+        away = (online.free_coefficients_[place] - whole.free_coefficients_[place]) / errors
+        assert np.abs(away).max() < 0.5
 
 
 def test_a_call_that_raises_changes_nothing(counts):
