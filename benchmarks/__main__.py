@@ -3,13 +3,16 @@
 import argparse
 
 from benchmarks import (
+    autoencoder,
     binary,
     black_box,
+    boltzmann,
     boosting,
     cold_start,
     combination,
     gaussian_family,
     gaussian_mixture,
+    helmholtz,
     hidden_markov,
     import_time,
     imputation,
@@ -39,14 +42,17 @@ COMPARISONS = {
         memory,
         hidden_markov,
         imputation,
+        autoencoder,
         kalman,
         linear,
         scaling,
         networks,
+        boltzmann,
         search_cost,
         black_box,
         binary,
         boosting,
+        helmholtz,
     )
 }
 
