@@ -161,13 +161,11 @@ def _take_chunk(
         return None
     clock = Clock(np.int32(place.step), np.asarray(place.points), key)
     where, count = (place.model, place.state, place.memories[0]), len(chunk.active)
-    found = run(current, *where, *_fill_up(chunk.batches, chunk.active), clock, np.int32(place.failures))
+    found = run(current, *where, *_fill_up(chunk.batches, chunk.active), clock, place.failures)
     model, state, memory, points, infos = found
-    # who reads a number waits for all of them, and the buffers of the batches may be used again
-    seen = [StepInfo(*row) for row in zip(*(np.asarray(leaf)[:count].tolist() for leaf in infos), strict=True)]
     step = place.step + int(chunk.active.sum())
     after = place._replace(model=model, state=state, memories=(memory,), position=chunk.position)
-    return _Taken(after._replace(step=step, points=float(points)), seen, chunk.epoch_ends)
+    return _Taken(after._replace(step=step, points=points), infos[:count], chunk.epoch_ends)
 
 
 def _fill_up(batches: Batch, active: np.ndarray) -> tuple[Batch, np.ndarray]:

@@ -30,7 +30,6 @@ from kullback.learning._learner import (
     choose,
     merge_messages,
 )
-from kullback.numerics import Numeric
 from kullback.runtime import filter_jit, is_array, jit, light_jit
 
 #: After so many moves in a row to what is not finite a fit ends.
@@ -47,6 +46,35 @@ class Stepped(NamedTuple, Generic[ModelT, StateT, MemoryT]):
     sound: Scalar
 
 
+class Made(NamedTuple, Generic[ModelT, StateT, MemoryT]):
+    """What a step makes, whatever it is: it may be not finite. `news` is what of it can have become so."""
+
+    model: ModelT
+    state: StateT
+    memory: MemoryT
+    info: StepInfo
+    news: list[Any]
+    sound: Scalar
+
+
+def make(
+    learner: Learner[ModelT, StateT, MemoryT, MessageT],
+    model: ModelT,
+    state: StateT,
+    memory: MemoryT,
+    batches: Sequence[Batch],
+    clock: Clock,
+) -> Made[ModelT, StateT, MemoryT]:
+    """Return what a step makes of a model: several batches, one after the other in the same stream, are one step."""
+    message, after, sound = learner.gather(model, state, memory, batches[0], clock)
+    for number, batch in enumerate(batches[1:], 1):
+        found = learner.gather(model, state, after, batch, clock.at_batch(number))
+        message, after = merge_messages(message, found.message), found.memory
+        sound = jnp.logical_and(sound, found.sound)
+    moved, settled, info = learner.move(model, state, message, clock)
+    return Made(moved, settled, after, info, [moved, changed(settled, state), after], sound)
+
+
 def step_once(
     learner: Learner[ModelT, StateT, MemoryT, MessageT],
     model: ModelT,
@@ -54,28 +82,20 @@ def step_once(
     memory: MemoryT,
     batches: Sequence[Batch],
     clock: Clock,
-    active: Scalar = True,
 ) -> Stepped[ModelT, StateT, MemoryT]:
-    """Return what one step makes of a model: several batches, one after the other in the same stream, are one step.
-
-    A move to what is not finite is left out, and so is a step that is not active or has no point that counts: then
+    """Take one step. A move to what is not finite is left out, and so is a step that has no point that counts: then
     nothing changes.
     """
-    active = jnp.logical_and(active, jnp.any(jnp.stack([jnp.any(batch.counted > 0) for batch in batches])))
-    message, after, sound = learner.gather(model, state, memory, batches[0], clock)
-    for number, batch in enumerate(batches[1:], 1):
-        found = learner.gather(model, state, after, batch, clock.at_batch(number))
-        message, after = merge_messages(message, found.message), found.memory
-        sound = jnp.logical_and(sound, found.sound)
-    moved, settled, info = learner.move(model, state, message, clock)
-    finite = all_finite(moved, changed(settled, state), after) & ~jnp.isnan(info.value)
-    taken = active & finite
+    counts = jnp.any(jnp.stack([jnp.any(batch.counted > 0) for batch in batches]))
+    made = make(learner, model, state, memory, batches, clock)
+    finite = all_finite(made.news) & ~jnp.isnan(made.info.value)
+    taken = counts & finite
     return Stepped(
-        choose(taken, moved, model),
-        choose(taken, settled, state),
-        after if memory is None else choose(taken, after, memory),
-        StepInfo(info.value, jnp.where(active, info.mass, 0), finite | ~active),
-        sound,
+        choose(taken, made.model, model),
+        choose(taken, made.state, state),
+        made.memory if memory is None else choose(taken, made.memory, memory),
+        StepInfo(made.info.value, jnp.where(counts, made.info.mass, 0), finite | ~counts),
+        made.sound,
     )
 
 
@@ -83,13 +103,14 @@ step = jit(step_once)
 
 
 class Run(NamedTuple, Generic[ModelT, StateT, MemoryT]):
-    """What a run of steps leaves behind: the infos have an entry for each step."""
+    """What a run of steps leaves behind. The infos have an entry for each step; `finite` says whether all of it is."""
 
     model: ModelT
     state: StateT
     memory: MemoryT
     points: Scalar
     infos: StepInfo
+    finite: Scalar
 
 
 def run_steps(
@@ -98,51 +119,51 @@ def run_steps(
     state: StateT,
     memory: MemoryT,
     batches: Batch,
-    active: Bool[Numeric, " steps"],
+    first: Scalar,
+    last: Scalar,
     clock: Clock,
-    failures: Scalar = 0,
 ) -> Run[ModelT, StateT, MemoryT]:
-    """Take the steps of stacked batches, whose leaves have the axes (steps, batches of a step, rows, …).
+    """Take some of the steps of stacked batches, whose leaves have the axes (steps, batches of a step, rows, …).
 
-    `failures` is how many moves before these were left out, one after the other; after five no more steps are taken.
+    Whether numbers are finite is looked at once, at the end: what is not finite stays so. To look at each step, and to
+    have the model before it at hand, would take as long as one more product with the weights of a network.
     """
     group = jax.tree.leaves(batches)[0].shape[1]
+    places: list[int] = []  # of the leaves that can become not finite, known when a step is traced
 
-    def body(carry: tuple[Any, ...], row: tuple[Batch, Any]) -> tuple[tuple[Any, ...], StepInfo]:
-        arrays, state, memory, number, points, failed = carry
-        stacked, on = row
-        on = on & (failed < FAILURES)
+    def body(carry: tuple[Any, ...], stacked: Batch) -> tuple[tuple[Any, ...], StepInfo]:
+        arrays, state, memory, number, points = carry
         key = None if clock.key is None else jax.random.fold_in(clock.key, number)
         several = [jax.tree.map(lambda leaf, place=place: leaf[place], stacked) for place in range(group)]
-        model = eqx.combine(arrays, fixed)
-        found = step_once(learner, model, state, memory, several, Clock(number, points, key), on)
-        failed = jnp.where(on, jnp.where(found.info.finite, 0, failed + 1), failed)
-        after = number + jnp.asarray(on, number.dtype), points + jnp.asarray(found.info.mass, points.dtype), failed
-        return (eqx.filter(found.model, is_array), found.state, found.memory, *after), found.info
+        made = make(learner, eqx.combine(arrays, fixed), state, memory, several, Clock(number, points, key))
+        after = eqx.filter(made.model, is_array), made.state, made.memory
+        news = {id(leaf) for leaf in jax.tree.leaves(made.news)}
+        places[:] = [place for place, leaf in enumerate(jax.tree.leaves(after)) if id(leaf) in news]
+        info = StepInfo(*map(jnp.asarray, (made.info.value, made.info.mass, True)))
+        return (*after, number + 1, points + jnp.asarray(info.mass, points.dtype)), info
 
     arrays, fixed = eqx.partition(model, is_array)
     points = jnp.asarray(clock.points, jnp.result_type(float))
-    counts = jnp.asarray(clock.step, jnp.int32), points, jnp.asarray(failures, jnp.int32)
-    start = (*jax.tree.map(jnp.asarray, (arrays, state, memory)), *counts)
-    active = jnp.asarray(active)
-    (arrays, state, memory, _, points, _), infos = _scan(body, start, (batches, active))
-    return Run(eqx.combine(arrays, fixed), state, memory, points, infos._replace(finite=infos.finite | ~active))
+    start = (*jax.tree.map(jnp.asarray, (arrays, state, memory)), jnp.asarray(clock.step, jnp.int32), points)
+    (arrays, state, memory, _, points), infos = _scan(body, start, batches, first, last)
+    leaves = jax.tree.leaves((arrays, state, memory))
+    finite = all_finite([leaves[place] for place in places]) & ~jnp.any(jnp.isnan(infos.value))
+    return Run(eqx.combine(arrays, fixed), state, memory, points, infos, finite)
 
 
 def _scan(
-    body: Callable[[TreeT, tuple[Batch, Array]], tuple[TreeT, StepInfo]], carry: TreeT, rows: tuple[Batch, Array]
+    body: Callable[[TreeT, Batch], tuple[TreeT, StepInfo]], carry: TreeT, rows: Batch, first: Scalar, last: Scalar
 ) -> tuple[TreeT, StepInfo]:
-    """Return what `jax.lax.scan` does up to the last active row, in a loop whose turns the compiler cannot count.
+    """Return what `jax.lax.scan` does with some rows, in a loop whose turns the compiler cannot count.
 
     A loop of one turn it would take apart and round in another order: the bits would depend on the length of chunks.
     """
-    length = rows[1].shape[0]
-    turns = jnp.max(jnp.where(rows[1], jnp.arange(1, length + 1), 0))
+    length = jax.tree.leaves(rows)[0].shape[0]
     if length == 1:  # the compiler leaves an axis of length 1 out, and lays out anew what follows
         rows = jax.tree.map(lambda leaf: jnp.concatenate([leaf, leaf]), rows)
     rows = jax.tree.map(jnp.asarray, rows)
 
-    def at(place: Scalar) -> tuple[Batch, Array]:
+    def at(place: Scalar) -> Batch:
         return jax.tree.map(lambda leaf: jax.lax.dynamic_index_in_dim(leaf, place, keepdims=False), rows)
 
     def turn(place: Array, both: tuple[TreeT, StepInfo]) -> tuple[TreeT, StepInfo]:
@@ -152,7 +173,7 @@ def _scan(
 
     shapes = jax.eval_shape(lambda carry: body(carry, at(0))[1], carry)
     blank = jax.tree.map(lambda leaf: jnp.zeros((length, *leaf.shape), leaf.dtype), shapes)
-    found: tuple[TreeT, StepInfo] = jax.lax.fori_loop(0, turns, turn, (carry, blank))
+    found: tuple[TreeT, StepInfo] = jax.lax.fori_loop(first, last, turn, (carry, blank))
     return found
 
 
@@ -167,13 +188,48 @@ def run(
     state: StateT,
     memory: MemoryT,
     batches: Batch,
-    *others: Any,
-) -> Run[ModelT, StateT, MemoryT]:
-    """Take steps as `run_steps` does, compiled with the care that is due to the numbers of one step."""
+    active: Bool[np.ndarray, " steps"],
+    clock: Clock,
+    failures: int = 0,
+) -> tuple[ModelT, StateT, MemoryT, float, list[StepInfo]]:
+    """Take the active steps, compiled with the care that is due to the numbers of one step; return the points too.
+
+    A move to what is not finite is left out, and so is a step that has no point that counts: then nothing changes.
+    `failures` is how many moves before these were left out, one after the other; after five no more steps are taken.
+    Steps go together as long as all that comes of them is finite. Where it is not, they are taken again one by one.
+    """
     numbers = sum(np.size(part) for part in (batches.values, batches.inputs) if part is not None)
     compiled = _run_few if numbers <= _FEW * len(batches.values) else _run_many
-    found: Run[ModelT, StateT, MemoryT] = compiled(learner, model, state, memory, batches, *others)
-    return found
+    counts = active & _have_points(batches)
+    infos = [StepInfo(0.0, 0.0, True)] * len(active)
+    where, number, points = (model, state, memory), int(clock.step), clock.points
+    first, most = 0, len(active)
+    while first < len(active) and failures < FAILURES:
+        if not counts[first]:
+            number, first = number + int(active[first]), first + 1
+            continue
+        rest = counts[first : first + most]
+        last = first + (len(rest) if rest.all() else int(rest.argmin()))
+        now = Clock(np.int32(number), np.asarray(points), clock.key)
+        found: Run[Any, Any, Any] = compiled(learner, *where, batches, np.int32(first), np.int32(last), now)
+        finite = bool(found.finite)
+        if not finite and last > first + 1:
+            most = 1
+            continue
+        failures = 0 if finite else failures + 1
+        where, points = (found.model, found.state, found.memory) if finite else where, found.points
+        each = (np.asarray(leaf)[first:last].tolist() for leaf in (found.infos.value, found.infos.mass))
+        infos[first:last] = [StepInfo(value, mass, finite) for value, mass in zip(*each, strict=True)]
+        number, first = number + last - first, last
+    return (*where, float(points), infos)
+
+
+def _have_points(batches: Batch) -> Bool[np.ndarray, " steps"]:
+    """Whether a point counts, for each step of stacked batches."""
+    weight = np.asarray(batches.weight)
+    if batches.time is not None:
+        weight = np.where(np.asarray(batches.time.lookahead), 0, weight)
+    return np.any(weight.reshape(len(weight), -1) > 0, axis=1)
 
 
 @adaptive_jit
