@@ -281,9 +281,19 @@ CASES = {
 }
 #: What compiles soon, and together has every kind of state and memory; the others are trained in `test_one_loop`.
 QUICK = {"EM", "OnlineEM", "OnlineEM, a function", "OnlineEM of an HMM", "FisherScoring", "Gradient"}
+#: The same learner as another with other options: it is asked every law only where `variants` says so.
+VARIANTS = {
+    "OnlineEM, decaying",
+    "ContrastiveDivergence from data",
+    "ContrastiveDivergence, natural",
+    "ContrastiveDivergence, Gaussian",
+    "Gradient of ImportanceBound",
+    "NaturalWakeSleep, streams",
+}
 
 
-def members(*more: str, quick: set[str] = QUICK, divide: bool = False) -> list[Any]:
+def members(*more: str, quick: set[str] = QUICK, divide: bool = False, variants: bool = False) -> list[Any]:
     """Return the names of all cases; those that are neither quick nor named are left to `make test-all`."""
     names = [name for name, case in CASES.items() if case.divides or not divide]
+    names = [name for name in names if variants or name not in VARIANTS]
     return [name if name in quick or name in more else slow(name) for name in names]

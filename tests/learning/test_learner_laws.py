@@ -45,7 +45,7 @@ def same(one, other, tolerance):
 # --- laws ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", members())
+@pytest.mark.parametrize("name", members(variants=True))
 def test_chunks_of_1_16_and_64_steps_end_at_the_same_bits(name):
     (one, reason), (some, _), (all_, _) = (ran(CASES[name], chunk=chunk) for chunk in (1, 16, 64))
     assert reason == LIMIT
@@ -98,7 +98,7 @@ def test_structure_and_types_stay_as_they_were(name):
                 assert (np.shape(one), one.dtype) == (np.shape(other), other.dtype)
 
 
-@pytest.mark.parametrize("name", members())
+@pytest.mark.parametrize("name", members(variants=True))
 def test_a_fit_goes_on_from_its_file_at_the_same_bits(name, tmp_path):
     case = CASES[name]
     whole, _ = ran(case, chunk=16)
@@ -112,7 +112,8 @@ def test_a_fit_goes_on_from_its_file_at_the_same_bits(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", members())
-def test_a_second_fit_with_other_numbers_traces_nothing(name):
+def test_a_second_fit_with_other_numbers_traces_nothing(name, monkeypatch):
+    monkeypatch.setattr("kullback.runtime._compiled.MOST", sys.maxsize)  # the tests before left room for any number
     case = CASES[name]
     first, _ = ran(case, steps=16, chunk=16)
     copied = pickle.loads(pickle.dumps(case.learner))
@@ -161,7 +162,7 @@ def test_replicas_under_vmap_go_as_they_go_one_by_one(name):
     @jax.jit
     def run(arrays, state, memory, seed):
         clock = Clock(np.int32(16), np.asarray(0.0), jax.random.key(seed) if learner.draws_at_random else None)
-        found = run_steps(learner, eqx.combine(arrays, fixed), state, memory, data.batches, data.active, clock)
+        found = run_steps(learner, eqx.combine(arrays, fixed), state, memory, data.batches, 0, 16, clock)
         return eqx.filter(found, is_array)
 
     each = [(eqx.filter(place.model, is_array), place.state, place.memories[0]) for place in places]
