@@ -19,6 +19,7 @@ _ROOMS = (
     "models",
     "learning",
     "search",
+    "assess",
     "sources",
     "estimators",
     "distributed",

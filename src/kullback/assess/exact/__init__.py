@@ -1,0 +1,1 @@
+"""Learning coefficients in exact arithmetic."""
