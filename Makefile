@@ -19,7 +19,7 @@ test: $(VENV)/.dev  ## the quick tests and docstring examples; a ledger of time 
 	$(BIN)/python -m pytest
 
 test-all: $(VENV)/.dev  ## all tests, with those that are marked as slow, and all examples
-	$(BIN)/python -m pytest -m "slow or not slow"
+	$(BIN)/python -m pytest -m "slow or not slow" --durations=40 --durations-min=5
 
 fuzz: $(VENV)/.dev  ## damaged files of every kind, fits that are killed, adversarial tables: FILES=… MINUTES=… SEED=…
 	PYTHONPATH=tests $(BIN)/python -m fuzz run --files $(FILES) --minutes $(MINUTES) --seed $(SEED)

@@ -29,7 +29,7 @@ from kullback.runtime import computing
 
 WHERE = Path("/usr/share/datasets/fashion-mnist")
 HIDDEN, ROUNDS = 256, 4
-QUALITY_STEPS = 1600
+QUALITY_STEPS, SEEDS = 1600, 5
 
 
 def images(name: str, count: int | None = None) -> np.ndarray:
@@ -150,25 +150,23 @@ def quality() -> Iterator[Figure]:
     X, test = images("train", 40_000), images("t10k")
     epochs = QUALITY_STEPS * 100 // len(X)
 
-    def ours() -> BernoulliRBM:
-        return BernoulliRBM(HIDDEN, n_iter=epochs, random_state=0).fit(X)
+    def ours(seed: int) -> BernoulliRBM:
+        return BernoulliRBM(HIDDEN, n_iter=epochs, random_state=seed).fit(X)
 
-    ours()  # compiles
-    machine, seconds = None, 0.0
+    def score_of(machine: BernoulliRBM) -> float:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return float(machine.score(test))
+
+    machines = [ours(seed) for seed in range(SEEDS)]
     start = time.process_time()
-    machine = ours()
+    ours(0)  # compiled by now
     seconds = time.process_time() - start
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        score, error = machine.score(test), machine.log_partition()[1]
+    scores = sorted(map(score_of, machines))
     what = f"RBM, {QUALITY_STEPS} steps of 100 rows, test images:"
-    yield Figure(f"{what} ours (± {error:.2f})", "nats, by annealing", score, -140, at_least=True)
+    among = f"median of {SEEDS} seeds, {scores[0]:.1f} to {scores[-1]:.1f}"
+    yield Figure(f"{what} ours, {among}", "nats, by annealing", float(np.median(scores)), -140, at_least=True)
     yield Figure(f"{what} ours", "CPU s", seconds, np.inf)
-    path, spread = machine.path_log_partition_
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        gap = abs(path - machine.log_partition()[0])
-    yield Figure(f"{what} log Z of the path (± {spread:.2f}) against annealing", "nats", gap, np.inf)
     theirs = Theirs(HIDDEN, learning_rate=0.1, batch_size=100, n_iter=epochs, random_state=0)
     seconds = cpu(lambda: theirs.fit(X.astype(np.float64)))
     parts = theirs.components_.T, theirs.intercept_visible_, theirs.intercept_hidden_

@@ -17,6 +17,7 @@ GUIDES = (
     "docs/completing.md",
     "docs/regression.md",
     "docs/helmholtz.md",
+    "docs/boltzmann.md",
 )
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 

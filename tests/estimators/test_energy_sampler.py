@@ -41,6 +41,8 @@ def test_what_it_answers(fitted):
     polished = fitted.polish(drawn, steps=50)
     assert np.isfinite(polished).all()
     assert not np.array_equal(polished, drawn)
+    with pytest.raises(ValueError, match="method is 'gibbs': it must be 'langevin' or 'hmc'"):
+        fitted.polish(drawn, method="gibbs")
 
 
 def test_missing_entries_are_drawn(fitted):

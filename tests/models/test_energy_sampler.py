@@ -8,6 +8,7 @@ import pytest
 
 from kullback.core import Batch
 from kullback.models import EnergySampler
+from tiers import slow
 
 #: A Gaussian with standard deviations 1.5 and 1.3 and a correlation of 0.6.
 COVARIANCE = np.array([[2.25, 1.17], [1.17, 1.69]])
@@ -62,9 +63,10 @@ def test_an_energy_rises_far_from_the_data_whatever_its_weights():
     assert np.all(np.diff([energy(r * ray) for r in (1e5, 1e6, 1e7)], axis=0) > 0)
 
 
-def test_polish_brings_points_to_the_law_of_the_energy():
+@pytest.mark.parametrize("method", ["langevin", slow("hmc")])
+def test_polish_brings_points_to_the_law_of_the_energy(method):
     model = EnergySampler.start(2, 0, gaussian_energy, hidden=(4,), center=[2.0, 0.0])
-    x = np.asarray(eqx.filter_jit(lambda m, x: m.polish(1, x, 300))(model, model.sample(0, (3000,))))
+    x = np.asarray(eqx.filter_jit(lambda m, x: m.polish(1, x, 300, method))(model, model.sample(0, (3000,))))
     error = np.sqrt(2 / 3000) * np.diag(COVARIANCE)
     assert np.all(np.abs((x**2).mean(0) - np.diag(COVARIANCE)) < 4 * error)
     assert np.abs(np.cov(x.T)[0, 1] - 1.17) < 0.2

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import jax
 import jax.numpy as jnp
@@ -237,17 +237,21 @@ class EnergySampler(GradientEstimator):
         """Return the energy of each row."""
         return -np.asarray(self.score_samples(X))
 
-    def polish(self, X: Any, steps: int = 300) -> np.ndarray:
+    def polish(self, X: Any, steps: int = 300, method: Literal["langevin", "hmc"] = "langevin") -> np.ndarray:
         """Return rows, such as draws, after steps of Langevin dynamics: nearer to the law of the energy.
 
-        Chains hardly ever go from one mode to another that lies apart: rows stay in the mode in which they are.
+        With "hmc" the steps are those of Hamiltonian dynamics, which goes farther where the energy is wide in some
+        directions and narrow in others; it needs blackjax (`pip install 'kullback[sampling]'`). Chains hardly ever go
+        from one mode to another that lies apart: rows stay in the mode in which they are.
         """
         check_is_fitted(self)
         steps = check_count("steps", steps)
+        if method not in ("langevin", "hmc"):
+            raise ValueError(f"method is {method!r}: it must be 'langevin' or 'hmc'.")
         rows, model = self._question(X, least=1)
         self._check_missing(rows)
         with computing(self._bits):
-            moved = _polish(model, jnp.asarray(rows.X, self.dtype), jax.random.key(self.seed_), steps)
+            moved = _polish(model, jnp.asarray(rows.X, self.dtype), jax.random.key(self.seed_), steps, method)
         return np.asarray(moved, np.float64)
 
     def save(self, path: Any) -> None:
@@ -299,8 +303,8 @@ class EnergySampler(GradientEstimator):
 
 
 @adaptive_jit
-def _polish(model: Any, x: Any, key: Any, steps: int) -> Any:
-    return model.polish(key, x, steps)
+def _polish(model: Any, x: Any, key: Any, steps: int, method: str) -> Any:
+    return model.polish(key, x, steps, method)
 
 
 def _check_energy(energy: Any, network: models.EnergySampler, n_features: int) -> None:

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from kullback.core import Batch, Estimate, Key, Model, Shape, as_key, as_shape, keep_observed
 from kullback.models.energy_sampler._networks import Sampler, Standardized, start_energy, start_sampler
-from kullback.models.kernels import langevin
+from kullback.models.kernels import hamiltonian, langevin
 from kullback.runtime import quick_jit
 
 #: Steps of the chain that draws what is missing of a row, and draws of the sampler among which it finds its start.
@@ -118,11 +118,12 @@ class EnergySampler(Model):
         """Draw from the sampler."""
         return self.sampler(self.sampler.draw_noise(as_key(key), as_shape(shape)))
 
-    def polish(self, key: Key, v: Any, steps: int = 300) -> Float[Array, "rows d"]:
+    def polish(self, key: Key, v: Any, steps: int = 300, method: str = "langevin") -> Float[Array, "rows d"]:
         """Move points by chains of adjusted Langevin dynamics, a step size for all of them, towards exp(−e).
 
-        The law of the chains is exp(−e) in the end, whatever the sampler is like; but they hardly ever go from one mode
-        to another that lies apart, so that the modes they end in are those in which they began.
+        With the method "hmc" they are those of Hamiltonian dynamics, of which a proposal has 10 of the steps; it needs
+        blackjax. The law of the chains is exp(−e) in the end, whatever the sampler is like; but they hardly ever go
+        from one mode to another that lies apart, so that the modes they end in are those in which they began.
         """
         units = self.sampler.standardized
 
@@ -130,6 +131,8 @@ class EnergySampler(Model):
             return jnp.asarray(self.energy_function(units.back(z)), z.dtype)
 
         start = units.to(jnp.asarray(v, self._dtype))
+        if method == "hmc":
+            return units.back(hamiltonian(energy, start, as_key(key), max(steps // 10, 1)))
         return units.back(langevin(energy, start, as_key(key), 1, steps - 1, 0.01).draws[-1])
 
     def impute(self, batch: Batch, key: Array) -> Float[Array, "rows d"]:

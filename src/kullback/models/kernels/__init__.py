@@ -8,6 +8,7 @@ from kullback.models.kernels._annealed_importance import (
     untrusted,
 )
 from kullback.models.kernels._gibbs import gibbs
+from kullback.models.kernels._hamiltonian import hamiltonian
 from kullback.models.kernels._langevin import LangevinChains, langevin
 from kullback.models.kernels._metropolis import MetropolisChains, Proposal, flip_one, metropolis_hastings
 from kullback.models.kernels._parallel_tempering import TemperedChains, parallel_tempering
@@ -22,6 +23,7 @@ __all__ = [
     "annealed_importance",
     "flip_one",
     "gibbs",
+    "hamiltonian",
     "langevin",
     "mean_weight",
     "metropolis_hastings",
