@@ -24,6 +24,7 @@ def test_a_region_of_two_modes_is_in_two_pieces():
     np.testing.assert_array_equal(region.contains(y), inside)
 
 
+@pytest.mark.slow
 def test_an_equal_tailed_interval_is_longer():
     region = credible_region(TWO, 0.9, draws=20_000)
     low, high = np.quantile(region.draws, [0.05, 0.95])

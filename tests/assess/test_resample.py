@@ -105,6 +105,7 @@ def test_frames_keep_their_columns():
     np.testing.assert_allclose(named.values, plain.values)
 
 
+@pytest.mark.slow
 def test_the_gap_of_a_normal_is_that_of_theory():
     """Over many data sets, E[train loss − held-out loss] of a fit with d parameters is about −d/n."""
     rng = np.random.default_rng(0)

@@ -12,18 +12,12 @@ from kullback.assess._concentration import (
     xi,
 )
 from kullback.assess._interval import ConfidenceInterval
-from kullback.assess._pac_bayes import PacBayesBound, pac_bayes_bound
+from kullback.assess._loss_variation import LossVariation, loss_variation
+from kullback.assess._pac_bayes import PacBayesBound, pac_bayes_bound, pac_bayes_kl
 from kullback.assess._random_weights import GaussianWeights
+from kullback.assess._refit import negative_log_likelihoods, zero_one_losses
 from kullback.assess._region import CredibleRegion, credible_region
-from kullback.assess._resample import (
-    LossVariation,
-    OutOfBag,
-    generalization_gap,
-    loss_variation,
-    negative_log_likelihoods,
-    out_of_bag,
-    zero_one_losses,
-)
+from kullback.assess._resample import OutOfBag, generalization_gap, out_of_bag
 
 __all__ = [
     "BettingSequence",
@@ -48,6 +42,7 @@ __all__ = [
     "negative_log_likelihoods",
     "out_of_bag",
     "pac_bayes_bound",
+    "pac_bayes_kl",
     "xi",
     "zero_one_losses",
 ]

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from kullback.core import trainable_leaves
+from kullback.numerics import Numeric
 
 
 class GaussianWeights(eqx.Module):
@@ -39,14 +40,14 @@ class GaussianWeights(eqx.Module):
         drawn = jax.tree.map(lambda mean, log_scale, e: mean + jnp.exp(log_scale) * e, weights, self.log_scale, noise)
         return eqx.combine(drawn, rest)
 
-    def answer(self, key: Any, x: Float[Array, "rows ..."]) -> Float[Array, "rows ..."]:
+    def answer(self, key: Any, x: Float[Numeric, "rows ..."]) -> Float[Array, "rows ..."]:
         """Return what a network answers to each row, with weights of its own for every row.
 
         In perceptrons (`Linear`, `MLP`, `Sequential` of those and of functions) what enters a unit is drawn in place of
         the weights: given the layer below it is Gaussian, and rows are independent. That is exact, and costs two
         products of matrices. Other networks are drawn row by row.
         """
-        return _answer(self.mean, self.log_scale, key, x)
+        return _answer(self.mean, self.log_scale, key, jnp.asarray(x))
 
     def relative_entropy(self, other: "GaussianWeights") -> Float[Array, ""]:
         """Return KL(self ‖ other), in nats."""
