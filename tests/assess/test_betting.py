@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from kullback.assess import BettingSequence, asymptotic_interval, bernstein_interval, hoeffding_interval
+from kullback.assess import (
+    BettingSequence,
+    asymptotic_interval,
+    bernstein_interval,
+    hoeffding_interval,
+    prequential_interval,
+)
 from tiers import slow
 
 STREAMS, ROWS = 60, 1_000
@@ -181,6 +187,39 @@ def test_the_asymptotic_sequence_is_the_best_of_its_kind_where_it_is_tuned():
     assert np.exp(400 * x**2 * scale / (2 * (scale + 1))) / np.sqrt(scale + 1) == pytest.approx(20, rel=1e-9)
 
 
+def moments_of(losses, sizes):
+    """Return batches, points, mean and M2 of a stream in batches, from its rows."""
+    means = np.array([batch.mean() for batch in np.split(losses, np.cumsum(sizes)[:-1])])
+    mean = losses.mean()
+    return np.array([len(sizes), len(losses), mean, np.sum(sizes * (means - mean) ** 2)])
+
+
+def test_batches_of_one_row_are_rows():
+    x = np.random.default_rng(0).exponential(size=200)
+    found = prequential_interval(moments_of(x, np.ones(200, int)))
+    rows = asymptotic_interval(200, x.mean(), 200 * x.var(), tightest_at=100)
+    np.testing.assert_allclose([found.lower, found.upper], [rows.lower, rows.upper], rtol=1e-12)
+    assert found.approximate
+
+
+@pytest.mark.slow
+def test_the_interval_of_batches_is_about_that_of_rows_and_holds_at_every_look():
+    rng = np.random.default_rng(0)
+    missed, widths = 0, []
+    for _ in range(150):
+        sizes = rng.integers(5, 60, 200)
+        x = rng.gamma(2.0, size=sizes.sum())
+        looks = range(20, 201, 5)
+        bands = [prequential_interval(moments_of(x[: sizes[:look].sum()], sizes[:look])) for look in looks]
+        missed += not all(band.contains(2.0) for band in bands)
+        widths.append(bands[-1].width)
+    assert missed <= scipy.stats.binom.isf(0.01, 150, 0.05)
+    rows = 32 * 200
+    assert np.mean(widths) == pytest.approx(
+        asymptotic_interval(rows, 2.0, 2.0 * rows, tightest_at=3_200).width, rel=0.05
+    )
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
@@ -195,6 +234,9 @@ def test_the_asymptotic_sequence_is_the_best_of_its_kind_where_it_is_tuned():
         (lambda: asymptotic_interval(5, 0.0, -1.0), "m2 is -1"),
         (lambda: asymptotic_interval(5, 0.0, 1.0, 0.0), "alpha is 0.0"),
         (lambda: asymptotic_interval(5, 0.0, 1.0, tightest_at=0), "tightest_at is 0"),
+        (lambda: prequential_interval([1.0, 2.0]), "pass `prequential_` of an estimator"),
+        (lambda: prequential_interval([1.0, 10.0, 2.0, 0.0]), "one batch was foretold"),
+        (lambda: prequential_interval([3.0, 10.0, np.nan, 0.0]), r"moments\[2\] is nan"),
     ],
 )
 def test_bad_input_is_one_sentence(call, sentence):

@@ -1,6 +1,6 @@
 """How far a fitted model is from the truth, and how sure that is."""
 
-from kullback.assess._betting import BettingSequence, asymptotic_interval
+from kullback.assess._betting import BettingSequence, asymptotic_interval, prequential_interval
 from kullback.assess._bias_variance import BiasVariance, bias_variance
 from kullback.assess._concentration import (
     bernoulli_kl,
@@ -43,6 +43,7 @@ __all__ = [
     "out_of_bag",
     "pac_bayes_bound",
     "pac_bayes_kl",
+    "prequential_interval",
     "xi",
     "zero_one_losses",
 ]

@@ -194,3 +194,35 @@ def asymptotic_interval(
     scale = n * best / tightest_at
     reach = np.sqrt(m2 / (n - 1) * 2 * (scale + 1) / (n * scale) * np.log(np.sqrt(scale + 1) / alpha))
     return ConfidenceInterval(mean - reach, mean + reach, True)
+
+
+def prequential_interval(moments: ArrayLike, alpha: float = 0.05, *, tightest_at: float = 100.0) -> ConfidenceInterval:
+    """Return where the mean loss of a stream lies, in nats per point, from `prequential_` of an estimator.
+
+    The loss is −log p of each batch under the model before it has learned from it. The interval holds at all looks
+    after batches together, approximately: it rests on a limit of many batches, whose means are its rows. While a model
+    still learns, losses of its batches differ by more than chance, and the interval is wider than it need be.
+
+    Parameters
+    ----------
+    moments : array_like of shape (4,)
+        Batches, points, mean, and Σ points·(mean of a batch − mean)².
+    alpha : float
+        About the probability that the mean is ever left out.
+    tightest_at : float
+        The number of batches at which the interval is as narrow as any of its kind; the same for all looks at a stream.
+
+    Examples
+    --------
+    >>> found = prequential_interval([400, 40_000, 2.0, 40_000 * 0.01])
+    >>> round(float(found.width), 3), found.approximate
+    (0.031, True)
+
+    """
+    kept = check_entries("moments", moments)
+    if kept.shape != (4,) or kept[1] <= 0:
+        raise ValueError(f"moments has shape {kept.shape}: pass `prequential_` of an estimator that has met a stream.")
+    batches, points, mean, m2 = kept.tolist()
+    if batches < 2:
+        raise ValueError("one batch was foretold: its loss has no interval before the second one.")
+    return asymptotic_interval(batches, mean, m2 * batches / points, alpha, tightest_at=tightest_at)
