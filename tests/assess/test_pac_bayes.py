@@ -122,8 +122,8 @@ class Custom(eqx.Module):
         return jax.numpy.sum(self.matrix @ jax.numpy.tanh(self.matrix @ (x - self.center.value)))
 
 
-def moments(weights, x, count, fresh):
-    """Return mean and standard deviation of what is answered to one row, with weights drawn anew for each answer."""
+def draw_answers(weights, x, count, fresh):
+    """Return so many answers to one row, with weights drawn anew for each, by preactivations or by whole networks."""
     if fresh:
         found = weights.answer(jax.random.key(1), np.repeat(x[None], count, axis=0))
     else:
@@ -131,10 +131,11 @@ def moments(weights, x, count, fresh):
     return np.asarray(found).reshape(count)
 
 
-@pytest.mark.parametrize("kind", [slow("perceptron"), "sequence", slow("custom")])
+@pytest.mark.parametrize("kind", ["layer", slow("perceptron"), slow("sequence"), slow("custom")])
 def test_answers_have_the_law_of_networks_that_are_drawn_whole(kind):
     key = jax.random.key(0)
     made = {
+        "layer": lambda: eqx.nn.Linear(3, "scalar", key=key),
         "perceptron": lambda: eqx.nn.MLP(3, 1, 5, 2, activation=jax.nn.tanh, final_activation=jax.nn.softplus, key=key),
         "sequence": lambda: eqx.nn.Sequential(
             [eqx.nn.Linear(3, 4, key=key), eqx.nn.Lambda(jax.nn.relu), eqx.nn.Linear(4, 1, use_bias=False, key=key)]
@@ -143,7 +144,7 @@ def test_answers_have_the_law_of_networks_that_are_drawn_whole(kind):
     }[kind]()
     weights = GaussianWeights.around(made, 0.3)
     x = np.array([0.5, -1.0, 2.0], np.float32)
-    one, other = (moments(weights, x, 4_000, fresh) for fresh in (True, False))
+    one, other = (draw_answers(weights, x, 4_000, fresh) for fresh in (True, False))
     assert scipy.stats.ks_2samp(one, other).pvalue > 1e-3
     assert abs(np.corrcoef(one[1:], one[:-1])[0, 1]) < 4 / 4_000**0.5  # rows are independent
 

@@ -69,6 +69,7 @@ def test_rows_that_come_again_are_not_foretold():
     np.testing.assert_array_equal(once.prequential_, before)
 
 
+@pytest.mark.slow
 def test_what_begins_anew_has_foretold_nothing():
     mixture = streamed()
     assert not hasattr(kullback.combine([mixture, mixture]), "prequential_")
