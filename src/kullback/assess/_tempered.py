@@ -36,6 +36,8 @@ class Posterior(NamedTuple):
     weight: Float[Numeric, " rows"]
     #: What the prior is, in words: printed with every number that depends on it.
     prior: str
+    #: The sum of the log-likelihoods, by weight, where it is cheaper than to add them up.
+    total: Density | None = None
 
     @property
     def rows(self) -> float:
@@ -51,8 +53,8 @@ class Settings(NamedTuple):
     """
 
     chains: int = 4
-    draws: int = 1000
-    warm_up: int = 600
+    draws: int = 2000
+    warm_up: int = 800
     leapfrogs: int = 8
 
     def check(self) -> None:
@@ -73,14 +75,20 @@ class Draws(NamedTuple):
 
 
 def total_loss(
-    log_likelihoods: Density, vector: Float[Array, " d"], data: Any, weight: Float[Array, " rows"]
+    log_likelihoods: Density,
+    total: Density | None,
+    vector: Float[Array, " d"],
+    data: Any,
+    weight: Float[Array, " rows"],
 ) -> Float[Array, ""]:
     """Return S(w); a row without weight may be anything."""
+    if total is not None:
+        return -jnp.asarray(total(vector, data))
     rows = jnp.asarray(log_likelihoods(vector, data))
     return -jnp.sum(jnp.where(weight > 0, weight * jnp.where(weight > 0, rows, 0), 0))
 
 
-@functools.partial(jit, static_argnames=("log_likelihoods", "log_prior", "settings"))
+@functools.partial(jit, static_argnames=("log_likelihoods", "log_prior", "total", "settings"))
 def draw_tempered(
     key: Array,
     starts: Float[Array, "chains d"],
@@ -90,6 +98,7 @@ def draw_tempered(
     *,
     log_likelihoods: Density,
     log_prior: Density,
+    total: Density | None = None,
     settings: Settings,
 ) -> Draws:
     """Return draws of prior · e^{−βS}, from these positions on. It may be mapped over keys, data and temperatures."""
@@ -97,7 +106,7 @@ def draw_tempered(
     from blackjax.adaptation.step_size import dual_averaging_adaptation
 
     def loss(vector: Array) -> Array:
-        return total_loss(log_likelihoods, vector, data, weight)
+        return total_loss(log_likelihoods, total, vector, data, weight)
 
     def log_density(vector: Array) -> Array:
         found = log_prior(vector, data) - beta * loss(vector)
