@@ -34,6 +34,17 @@ from kullback.assess._tempered import (
 from kullback.core import Model
 from kullback.runtime import in_float64, jit
 
+#: What an estimate that cannot be trusted has none of.
+NUMBERS = (
+    "value",
+    "standard_error",
+    "jackknife_error",
+    "chain_error",
+    "anchored",
+    "anchored_error",
+    "wbic",
+    "wbic_error",
+)
 #: Steps of the descent to the best fit, from the best draw.
 _DESCENT = 300
 
@@ -176,7 +187,7 @@ def estimate_from_draws(posterior: Posterior, draws: Draws, beta: float) -> Esti
     found = diagnose(losses)
     same = (posterior.rows, positions.shape[-1], beta, found.rhat, found.effective_draws, posterior.prior)
     if found.problem is not None:
-        return EstimatedCoefficient(*(None,) * 8, *same, found.problem)
+        return EstimatedCoefficient(*(None,) * len(NUMBERS), *same, found.problem)
     coefficients = jnp.asarray(influence_coefficients(losses, beta))
     influence = weighted_rows(
         positions.reshape(-1, positions.shape[-1]),

@@ -35,10 +35,10 @@ from kullback.models import (
 )
 from kullback.numerics import Numeric
 
-#: Rows that the prior of a Gaussian's mean is worth.
-_ROWS_OF_MEAN = 0.01
-#: Means have this many standard deviations of the data, where they are not tied to a covariance of their own.
-_WIDE = 10.0
+#: Means have so many standard deviations of the data.
+_WIDE = 3.0
+#: First states of linear systems, in units of their own.
+_WIDE_STATES = 10.0
 _PROBABILITIES = (Bernoulli, Categorical, Multinomial)
 _GAUSSIANS = (Gaussian, DiagonalGaussian, SphericalGaussian)
 #: Parameters in units of the columns, and those in units of the states.
@@ -137,7 +137,7 @@ class ModelPrior(eqx.Module):
         if name in _LOCATIONS:
             return _normal(array, jnp.asarray(self.scale.mean), _WIDE * deviation)
         if name == "initial_mean":
-            return _normal(array, 0.0, _WIDE)
+            return _normal(array, 0.0, _WIDE_STATES)
         rows = deviation if name not in _OF_COLUMNS else deviation[:, None]  # a row of loadings for each column
         return _normal(array, 0.0, rows)
 
@@ -209,20 +209,20 @@ def _member_density(members: Any, reference: Any, scale: ColumnScale) -> Float[A
 
 
 def _gaussian(members: Any, scale: ColumnScale) -> Float[Array, "*batch"]:
-    """Return log N(μ; m, Σ/κ) + log IW(Σ; n + 2, diag s²), or the same of variances."""
-    mean, wide = jnp.asarray(members.mean), jnp.square(jnp.asarray(scale.deviation))
-    away = mean - jnp.asarray(scale.mean)
+    """Return log N(μ; m, (3s)²) + log IW(Σ; n + 2, diag s²/K^(2/n)), or the same of variances.
+
+    K members share the volume of the data. Means do not depend on covariances: a component without rows would
+    otherwise be a funnel that no step fits.
+    """
+    mean = jnp.asarray(members.mean)
+    deviation = jnp.asarray(scale.deviation)
+    share = int(np.prod(members.batch_shape)) ** (2 / mean.shape[-1])
+    wide = jnp.square(deviation) / share
+    normal = -0.5 * jnp.sum(jnp.square((mean - jnp.asarray(scale.mean)) / (_WIDE * deviation)), axis=-1)
     if isinstance(members, Gaussian):
-        covariance = jnp.asarray(members.covariance)
-        root = jnp.linalg.cholesky(covariance)
-        z = jax.scipy.linalg.solve_triangular(root, away[..., None], lower=True)[..., 0]
-        log_root = jnp.sum(jnp.log(jnp.diagonal(root, axis1=-2, axis2=-1)), axis=-1)
-        return _inverse_wishart(covariance, wide) - log_root - 0.5 * _ROWS_OF_MEAN * jnp.sum(jnp.square(z), axis=-1)
+        return _inverse_wishart(jnp.asarray(members.covariance), wide) + normal
     variance = jnp.asarray(members.variance)
-    spherical = isinstance(members, SphericalGaussian)
-    each = variance[..., None] if spherical else variance
-    normal = jnp.sum(-0.5 * jnp.log(each) - 0.5 * _ROWS_OF_MEAN * jnp.square(away) / each, axis=-1)
-    if spherical:
+    if isinstance(members, SphericalGaussian):
         return _inverse_gamma(variance, jnp.mean(wide)) + normal
     return jnp.sum(_inverse_gamma(variance, wide), axis=-1) + normal
 
@@ -255,8 +255,8 @@ def _member_words(members: Any) -> list[str]:
         return ["Dirichlet(1) for probabilities"]
     if isinstance(members, _GAUSSIANS):
         return [
-            f"normal-inverse-Wishart for Gaussians (mean of the data, worth {_ROWS_OF_MEAN} rows; variances of its "
-            "columns, n + 2 degrees of freedom)"
+            f"normal for means (mean of the data, {_WIDE:g} of its standard deviations)",
+            "inverse Wishart for covariances (variances of the columns by K^(2/n), n + 2 degrees of freedom)",
         ]
     if isinstance(members, CompoundDirichlet):
         return ["conjugate for the Dirichlet, one row like Dirichlet(1)"]
@@ -273,5 +273,5 @@ def _words(parameter: FreeParameter) -> str:
     if name in _LOCATIONS:
         return f"normal for {name} (mean of the data, {_WIDE:g} of its standard deviations)"
     if name == "initial_mean":
-        return f"normal for {name} (0, standard deviation {_WIDE:g})"
+        return f"normal for {name} (0, standard deviation {_WIDE_STATES:g})"
     return f"normal for {name} (0, {'one standard deviation of each column' if name in _OF_COLUMNS else 'variance 1'})"

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from kullback.numerics import Numeric
@@ -114,6 +115,7 @@ def draw_tempered(
 
     hmc = blackjax.hmc.build_kernel()
     start_step, update_step, final_step = dual_averaging_adaptation(_ACCEPTED)
+    dtype, size = starts.dtype, starts.shape[-1]
 
     def move(key: Array, states: Any, steps: Array, scale: Array, length: Array) -> tuple[Any, Any]:
         keys = jax.random.split(key, settings.chains)
@@ -122,54 +124,90 @@ def draw_tempered(
             keys, states, steps
         )
 
-    per_window = max(settings.warm_up // _WINDOWS, 1)
-    dtype = starts.dtype
-
-    def schedule(count: int, salt: int) -> tuple[Array, Array, Array]:
-        """Return numbers, lengths of trajectories and factors of the step: short ones enter where it is narrow.
-
-        They are the same for all keys: mapped over data sets, the loop over steps has one length.
-        """
-        first, second = jax.random.split(jax.random.key(salt))
-        length = jax.random.randint(first, (count,), 1, 2 * settings.leapfrogs + 1)
-        factor = jnp.exp(jax.random.uniform(second, (count,), dtype, *map(jnp.log, _JITTER)))
-        return jnp.arange(count), length, factor
-
-    def window(carry: Any, number: Array) -> tuple[Any, tuple[Array, Array]]:
-        states, steps, scale = carry
-        adapted = jax.vmap(start_step)(steps)
-
-        def one(inner: Any, at: tuple[Array, Array, Array]) -> tuple[Any, Array]:
-            states, adapted = inner
-            index, length, factor = at
-            k = jax.random.fold_in(jax.random.fold_in(key, number), index)
-            states, info = move(k, states, factor * jnp.exp(adapted.log_step_size), scale, length)
-            accepted = jnp.nan_to_num(info.acceptance_rate)
-            return (states, jax.vmap(update_step)(adapted, accepted)), states.position
-
-        (states, adapted), positions = jax.lax.scan(one, (states, adapted), schedule(per_window, 1))
-        late = positions[per_window // 2 :].reshape(-1, starts.shape[-1])
-        spread = jnp.std(late, axis=0)
-        fresh = jnp.where(jnp.isfinite(spread) & (spread > 0), spread, scale)
-        steps = jax.vmap(final_step)(adapted)
+    def step(carry: _Chains, at: _Turn) -> tuple[_Chains, tuple[Array, Array]]:
+        states, adapted, steps, scale, count, mean, square = carry
+        now = jnp.where(at.warm, jnp.exp(adapted.log_step_size), steps)
+        states, info = move(jax.random.fold_in(key, at.number), states, at.factor * now, scale, at.length)
+        accepted = jnp.nan_to_num(info.acceptance_rate)
+        adapted = _where(at.warm, jax.vmap(update_step)(adapted, accepted), adapted)
+        # mean and squares of the second half of a window, all chains together
+        weight = jnp.where(at.late, settings.chains, 0)
+        total = jnp.maximum(count + weight, 1)
+        here = jnp.mean(states.position, axis=0)
+        inside = jnp.sum(jnp.square(states.position - here), axis=0)
+        square = square + jnp.where(at.late, inside + jnp.square(here - mean) * count * weight / total, 0)
+        mean, count = mean + (here - mean) * weight / total, count + weight
+        spread = jnp.sqrt(square / jnp.maximum(count, 1))
+        fresh = jnp.where(jnp.isfinite(spread) & (spread > 0) & ~at.last, spread, scale)
         # in the new scale the same step would be another: what matters is their product
-        ratio = jnp.exp(jnp.mean(jnp.log(scale) - jnp.log(fresh)))
-        return (states, steps * ratio, fresh), (steps, scale)
+        found = jax.vmap(final_step)(adapted) * jnp.exp(jnp.mean(jnp.log(scale) - jnp.log(fresh)))
+        steps, scale = _where(at.end, (found, fresh), (steps, scale))
+        adapted = _where(at.end, jax.vmap(start_step)(found), adapted)
+        count, mean, square = (jnp.where(at.end, 0, part) for part in (count, mean, square))
+        return _Chains(states, adapted, steps, scale, count, mean, square), (states.position, accepted)
 
     states = jax.vmap(lambda position: blackjax.hmc.init(position, log_density))(starts)
-    begin = (states, jnp.full(settings.chains, 0.1, dtype), jnp.ones(starts.shape[-1], dtype))
-    (states, _, _), (steps, scales) = jax.lax.scan(window, begin, jnp.arange(_WINDOWS))
-    steps, scale = steps[-1], scales[-1]
+    steps = jnp.full(settings.chains, 0.1, dtype)
+    nothing = jnp.zeros(size, dtype)
+    begin = _Chains(
+        states, jax.vmap(start_step)(steps), steps, jnp.ones(size, dtype), jnp.zeros((), dtype), nothing, nothing
+    )
+    end, (positions, accepted) = jax.lax.scan(step, begin, _turns(settings, dtype))
+    positions, accepted = positions[-settings.draws :], accepted[-settings.draws :]
+    losses = jax.lax.map(jax.vmap(loss), positions)
+    return Draws(jnp.swapaxes(positions, 0, 1), losses.T, jnp.mean(accepted, axis=0), end.steps)
 
-    def draw(states: Any, at: tuple[Array, Array, Array]) -> tuple[Any, tuple[Array, Array, Array]]:
-        index, length, factor = at
-        k = jax.random.fold_in(jax.random.fold_in(key, _WINDOWS), index)
-        states, info = move(k, states, factor * steps, scale, length)
-        losses = jax.vmap(loss)(states.position)
-        return states, (states.position, losses, info.acceptance_rate)
 
-    _, (positions, losses, accepted) = jax.lax.scan(draw, states, schedule(settings.draws, 2))
-    return Draws(jnp.swapaxes(positions, 0, 1), losses.T, jnp.mean(accepted, axis=0), steps)
+class _Chains(NamedTuple):
+    """Where chains are, how their steps are being adapted, the steps and scales in use, and moments of a window."""
+
+    states: Any
+    adapted: Any
+    steps: Float[Array, " chains"]
+    scale: Float[Array, " d"]
+    count: Float[Array, ""]
+    mean: Float[Array, " d"]
+    square: Float[Array, " d"]
+
+
+class _Turn(NamedTuple):
+    """One draw: its number, steps of its trajectory, factor of the step, and where in the warm-up it stands."""
+
+    number: Any
+    length: Any
+    factor: Any
+    warm: Any
+    late: Any
+    end: Any
+    last: Any
+
+
+def _turns(settings: Settings, dtype: Any) -> _Turn:
+    """Return all draws, those of the warm-up first.
+
+    Lengths and factors are the same for all keys: mapped over data sets, the loop over steps has one length. Short steps
+    enter where the posterior is narrow.
+    """
+    random = np.random.default_rng(0)
+    window = settings.warm_up // _WINDOWS
+    warm_up = window * _WINDOWS
+    number = np.arange(warm_up + settings.draws)
+    length = random.integers(1, 2 * settings.leapfrogs + 1, number.size)
+    factor = np.exp(random.uniform(*np.log(_JITTER), number.size)).astype(dtype)
+    warm, place = number < warm_up, number % window
+    return _Turn(
+        number,
+        length,
+        factor,
+        warm,
+        warm & (place >= window // 2),
+        warm & (place == window - 1),
+        number >= warm_up - window,
+    )
+
+
+def _where(condition: Any, one: Any, other: Any) -> Any:
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), one, other)
 
 
 def begin_chains(key: Array, start: Float[Array, " d"], chains: int, spread: float = 0.1) -> Float[Array, "chains d"]:
