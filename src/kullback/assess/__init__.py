@@ -11,14 +11,25 @@ from kullback.assess._concentration import (
     kl_inverse,
     xi,
 )
+from kullback.assess._criteria import Criteria, LeaveOneOut, compare_criteria, criteria, psis_loo, waic
+from kullback.assess._diagnostics import Diagnostics, diagnose
+from kullback.assess._estimated_coefficient import (
+    EstimatedCoefficient,
+    estimate_learning_coefficient,
+    learning_coefficient_curve,
+)
 from kullback.assess._interval import ConfidenceInterval
 from kullback.assess._known_truth import KnownTruth
+from kullback.assess._langevin import minibatch_learning_coefficient
 from kullback.assess._loss_variation import LossVariation, loss_variation
 from kullback.assess._pac_bayes import PacBayesBound, pac_bayes_bound, pac_bayes_kl
 from kullback.assess._random_weights import GaussianWeights
 from kullback.assess._refit import negative_log_likelihoods, zero_one_losses
 from kullback.assess._region import CredibleRegion, credible_region
 from kullback.assess._resample import OutOfBag, generalization_gap, out_of_bag
+from kullback.assess._row_losses import Difference, RowLosses, paired_difference
+from kullback.assess._tempered import Settings
+from kullback.assess._validation import cross_validate, leave_future_out, prequential_loss
 from kullback.assess._volume import volume
 from kullback.assess.exact._charts import zeta
 from kullback.assess.exact._closed import (
@@ -40,36 +51,55 @@ __all__ = [
     "Coefficient",
     "ConfidenceInterval",
     "CredibleRegion",
+    "Criteria",
+    "Diagnostics",
+    "Difference",
+    "EstimatedCoefficient",
     "FaceCheck",
     "GaussianWeights",
     "KnownTruth",
+    "LeaveOneOut",
     "LossVariation",
     "NewtonCertificate",
     "OutOfBag",
     "PacBayesBound",
+    "RowLosses",
+    "Settings",
     "asymptotic_interval",
     "bernoulli_kl",
     "bernstein_interval",
     "bias_variance",
     "chernoff_interval",
+    "compare_criteria",
     "credible_region",
+    "criteria",
+    "cross_validate",
     "deep_linear_coefficient",
+    "diagnose",
     "error_rate_interval",
+    "estimate_learning_coefficient",
     "generalization_gap",
     "hoeffding_interval",
     "kl_inverse",
     "learning_coefficient",
+    "learning_coefficient_curve",
+    "leave_future_out",
     "loss_variation",
+    "minibatch_learning_coefficient",
     "mixture_coefficient",
     "naive_bayes_coefficient",
     "negative_log_likelihoods",
     "out_of_bag",
     "pac_bayes_bound",
     "pac_bayes_kl",
+    "paired_difference",
     "prequential_interval",
+    "prequential_loss",
+    "psis_loo",
     "reduced_rank_coefficient",
     "tanh_coefficient",
     "volume",
+    "waic",
     "xi",
     "zero_one_losses",
     "zeta",
