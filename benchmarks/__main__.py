@@ -25,6 +25,7 @@ from benchmarks import (
     scaling,
     search_cost,
     selection,
+    tune,
 )
 from benchmarks._timing import HEAD
 
@@ -53,6 +54,7 @@ COMPARISONS = {
         binary,
         boosting,
         helmholtz,
+        tune,
     )
 }
 

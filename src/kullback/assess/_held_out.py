@@ -20,7 +20,7 @@ class Folds(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """The log-likelihood of each row by the fit that has not seen it, in nats, one of these fits, and their warnings."""
+    """Log-likelihoods of rows in nats, each by a fit that has not seen it, one of the fits, and their first warning."""
 
     scores: NDArray[np.float64]
     fitted: Any

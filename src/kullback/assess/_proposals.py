@@ -40,7 +40,7 @@ class ExpectedImprovement(Proposal):
     """
 
     #: Settings of the start; β; candidates of a space that is too large to look at all of it.
-    start, sharpness, candidates = 8, 50.0, 1024
+    start, sharpness, candidates = 8, 50.0, 512
 
     def __init__(self, space: Space, rng: np.random.Generator):
         super().__init__(space, rng)

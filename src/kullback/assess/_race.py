@@ -27,7 +27,7 @@ class Race:
     Every batch is scored before it is learned from, so each row is new to all. The differences of two candidates'
     log-likelihoods, row by row and clipped to ± `clip` nats, have a betting confidence sequence at level α/K² of K
     candidates; one whose sequence lies below 0 against another is dropped, at whatever row that is seen. The
-    probability that any is dropped by one that it was expected to be level with or ahead of, at every row, is α at most.
+    probability that any is dropped by one that it was expected to be level with or ahead of, at all rows, is at most α.
 
     What is bounded is the clipped difference: `clipped` says how many rows were. A candidate that learns slowly and
     would be ahead later can be dropped; `warm_up` batches are learned from and not compared.

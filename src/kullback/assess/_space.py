@@ -102,10 +102,14 @@ class Levels(Parameter):
 
     def __init__(self, values: Any):
         self._values, self.levels = values, len(values)
+        self._places = {float(each): place for place, each in enumerate(values)}
 
     def encode(self, value: Any) -> NDArray[np.float64]:
         """Return its place, from 0 to 1."""
-        return np.array([_place(value, self._values) / max(len(self._values) - 1, 1)])
+        place = self._places.get(_number(value))
+        if place is None:
+            raise ValueError(f"is {value!r}: it must be one of {list(self._values)!r}")
+        return np.array([place / max(len(self._values) - 1, 1)])
 
     def decode(self, coordinates: NDArray[np.float64]) -> Any:
         """Return the value nearest to a place."""
@@ -126,7 +130,10 @@ class Choices(Parameter):
     def encode(self, value: Any) -> NDArray[np.float64]:
         """Return indicators."""
         indicators = np.zeros(self.columns)
-        indicators[_place(value, self._values)] = math.sqrt(0.5)
+        place = next((place for place, known in enumerate(self._values) if _same(value, known)), None)
+        if place is None:
+            raise ValueError(f"is {value!r}: it must be one of {self._values!r}")
+        indicators[place] = math.sqrt(0.5)
         return indicators
 
     def decode(self, coordinates: NDArray[np.float64]) -> Any:
@@ -172,10 +179,13 @@ class Space:
 
     def decode(self, coordinates: NDArray[np.float64]) -> Setting:
         """Return the setting nearest to some coordinates."""
-        return {
-            name: axis.decode(coordinates[self.groups == place])
-            for place, (name, axis) in enumerate(self._axes.items())
-        }
+        return {name: axis.decode(coordinates[place]) for (name, axis), place in self._places()}
+
+    def _places(self) -> Iterator[tuple[tuple[str, Parameter], slice]]:
+        begin = 0
+        for name, axis in self._axes.items():
+            yield (name, axis), slice(begin, begin + axis.columns)
+            begin += axis.columns
 
     def stratified(self, rng: np.random.Generator, count: int) -> list[Setting]:
         """Draw settings of which each axis is covered evenly (a Latin hypercube)."""
@@ -189,8 +199,8 @@ class Space:
     def near(self, setting: Setting, rng: np.random.Generator, count: int, width: float = 0.1) -> list[Setting]:
         """Draw settings around one: coordinates differ by a Gaussian of this width, a choice changes in one of five."""
         center, drawn = self.encode(setting), []
-        for _ in range(count):
-            moved = self.decode(np.clip(center + width * rng.standard_normal(len(center)), 0, 1))
+        for point in np.clip(center + width * rng.standard_normal((count, len(center))), 0, 1):
+            moved = self.decode(point)
             for name, axis in self._axes.items():
                 if isinstance(axis, Choices):
                     moved[name] = axis.at(rng.random()) if rng.random() < 0.2 else setting[name]
@@ -261,11 +271,3 @@ def _same(one: Any, other: Any) -> bool:
     return one is other or (
         isinstance(one, plain) and isinstance(other, plain) and type(one) is type(other) and bool(one == other)
     )
-
-
-def _place(value: Any, values: Any) -> int:
-    number = _number(value)
-    for place, known in enumerate(values):
-        if _same(value, known) or (number is not None and number == _number(known)):
-            return place
-    raise ValueError(f"is {value!r}: it must be one of {list(values)!r}")

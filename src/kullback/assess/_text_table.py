@@ -11,12 +11,16 @@ _LONGEST = 48
 def text_table(rows: Sequence[dict[str, Any]], columns: Sequence[str], marked: Sequence[bool]) -> str:
     """Return rows under the names of their columns; lines that are marked begin with a star.
 
+    Of columns that hold parameters, `param_…`, the names of the parameters are shown.
+
     >>> print(text_table([{"k": 1, "nats": -1.25}, {"k": 12, "nats": float("-inf")}], ["k", "nats"], [True, False]))
          k   nats
     *    1  -1.25
         12   -inf
     """
-    cells = [list(columns)] + [[cell_text(row[name]) for name in columns] for row in rows]
+    cells = [[name.removeprefix("param_") for name in columns]] + [
+        [cell_text(row[name]) for name in columns] for row in rows
+    ]
     widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
     lines = ["  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in cells]
     marks = [" ", *("*" if mark else " " for mark in marked)]

@@ -1,5 +1,6 @@
 """Tuning an estimator: settings compared row by row on held-out rows, and a test on rows that took no part."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -8,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kullback.assess._estimators import check_density, parameter_count, row_count, row_scores, take_rows
-from kullback.assess._held_out import Folds, check_seed, score_held_out, make_folds, split_off_test
-from kullback.assess._paired import Mean, choose_simplest, gap, is_level, mean_of
+from kullback.assess._held_out import Folds, check_seed, make_folds, score_held_out, split_off_test
+from kullback.assess._paired import Mean, choose_simplest, gap, mean_of
 from kullback.assess._space import Setting
 from kullback.assess._text_table import cell_text, text_table
 from kullback.assess._tuner import Tuner
@@ -33,6 +34,7 @@ class Trial(NamedTuple):
         return -math.inf if self.scores is None else float(np.mean(self.scores))
 
 
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Tuning:
     """What tuning has found.
 
@@ -48,57 +50,38 @@ class Tuning:
     test_scores : array of shape (n_test_rows,)
         The same row by row, and `test_rows` which rows they are.
     rows : list of dict
-        A line for each setting that was tried, best first: its values (`param_…`), `held_out` (the mean log-likelihood of held-out
-        rows, by which it was compared: of the chosen setting it is too good), `behind` and `error` (how far it is behind
-        the best, row by row, and the standard error of that), `complexity`, `chosen` and `note`.
+        A line for each setting that was tried, best first: its values (`param_…`), `held_out` (the mean log-likelihood
+        of held-out rows, by which it was compared: of the chosen setting it is too good), `behind` and `error` (how far
+        it is behind the best, row by row, and the standard error of that), `complexity`, `chosen` and `note`.
 
     """
 
-    def __init__(self, trials: list[Trial], heading: str, names: list[str]):
-        best = max((trial for trial in trials if trial.scores is not None), key=lambda trial: trial.mean)
-        assert best.scores is not None
-        ordered = sorted(trials, key=lambda trial: trial.mean, reverse=True)
-        failed = Mean(math.inf, math.inf)
-        gaps = [failed if trial.scores is None else gap(best.scores, trial.scores) for trial in ordered]
-        chosen = choose_simplest(gaps, [trial.complexity for trial in ordered])
-        self.setting: Setting = ordered[chosen].setting
-        self.rows: list[dict[str, Any]] = [
-            {
-                **{f"param_{name}": value for name, value in trial.setting.items()},
-                "held_out": trial.mean,
-                "behind": behind.value,
-                "error": behind.standard_error,
-                "complexity": trial.complexity,
-                "chosen": place == chosen,
-                "note": trial.note,
-            }
-            for place, (trial, behind) in enumerate(zip(ordered, gaps, strict=True))
-        ]
-        self._level = sum(map(is_level, gaps))
-        self._heading, self._names = heading, names
-        self.estimator: Any = None
-        self.test = failed
-        self.test_scores = self.test_rows = np.empty(0)
+    setting: Setting
+    estimator: Any
+    test_scores: NDArray[np.float64]
+    test_rows: NDArray[np.int_]
+    rows: list[dict[str, Any]]
+    _heading: str
+
+    @property
+    def test(self) -> Mean:
+        """The mean log-likelihood of the rows of the test, in nats per row."""
+        return mean_of(self.test_scores)
 
     def __repr__(self) -> str:
         known = [name for name in ("complexity", "note") if any(row[name] for row in self.rows)]
         shown = [row for place, row in enumerate(self.rows) if place < _LINES or row["chosen"]]
-        columns = [*(f"param_{name}" for name in self._names), "held_out", "behind", "error", *known]
-        table = text_table(shown, columns, [row["chosen"] for row in shown])
+        columns = [*(f"param_{name}" for name in self.setting), "held_out", "behind", "error", *known]
         more = len(self.rows) - len(shown)
         values = ", ".join(f"{name}={cell_text(value)}" for name, value in self.setting.items())
-        level = f"{counted(self._level, 'setting')} within one standard error of the best, row by row"
-        why = (
-            f"the simplest of {level}"
-            if "complexity" in known
-            else f"the best; nothing says how simple it is, of {level}"
-        )
+        level = counted(sum(row["behind"] <= row["error"] < math.inf for row in self.rows), "setting")
+        why = "simplest" if "complexity" in known else "best (nothing says how simple they are)"
         return "\n".join(
             [
                 self._heading,
-                table,
+                text_table(shown, columns, [row["chosen"] for row in shown]),
                 *([f"    … and {more} more"] if more else []),
-                f"Chosen (*): {values}: {why}.",
+                f"Chosen (*): {values}; the {why} of {level} within one standard error of the best, row by row.",
                 f"Test: {self.test} nats per row, on {len(self.test_rows)} rows that took no part. "
                 "Held-out numbers were used for choosing: those of what was chosen are too good.",
             ]
@@ -155,8 +138,8 @@ def tune(
     Returns
     -------
     Tuning
-        `setting`, `estimator`, `test`, `rows`; in print a table. A setting with which a fit fails has a note, and counts
-        as the worst.
+        `setting`, `estimator`, `test`, `rows`; in print a table. A setting with which a fit fails has a note, and
+        counts as the worst.
 
     Examples
     --------
@@ -201,13 +184,31 @@ def tune(
         f"{len(trials)} settings of {type(estimator).__name__} by {method}: {plan.scored} rows in {folds} folds to "
         f"choose by, {len(apart)} rows for the test."
     )
-    result = Tuning(trials, heading, tuner.space.names)
-    result.estimator = clone(estimator).set_params(**result.setting)
-    result.estimator.fit(X_others) if y is None else result.estimator.fit(X_others, y_others)
-    result.test_rows = apart
-    result.test_scores = row_scores(result.estimator, take_rows(X, apart), take_rows(y, apart))
-    result.test = mean_of(result.test_scores)
-    return result
+    setting, lines = _choose(trials)
+    final = clone(estimator).set_params(**setting)
+    final.fit(X_others) if y is None else final.fit(X_others, y_others)
+    scores = row_scores(final, take_rows(X, apart), take_rows(y, apart))
+    return Tuning(setting, final, scores, apart, lines, heading)
+
+
+def _choose(trials: list[Trial]) -> tuple[Setting, list[dict[str, Any]]]:
+    """Return the simplest setting within one standard error of the best, and the lines of the table."""
+    ordered = sorted(trials, key=lambda trial: trial.mean, reverse=True)
+    best = next(trial.scores for trial in ordered if trial.scores is not None)
+    gaps = [Mean(math.inf, math.inf) if trial.scores is None else gap(best, trial.scores) for trial in ordered]
+    chosen = choose_simplest(gaps, [trial.complexity for trial in ordered])
+    return ordered[chosen].setting, [
+        {
+            **{f"param_{name}": value for name, value in trial.setting.items()},
+            "held_out": trial.mean,
+            "behind": behind.value,
+            "error": behind.standard_error,
+            "complexity": trial.complexity,
+            "chosen": place == chosen,
+            "note": trial.note,
+        }
+        for place, (trial, behind) in enumerate(zip(ordered, gaps, strict=True))
+    ]
 
 
 def _try(
