@@ -11,6 +11,7 @@ from kullback.assess._estimators import WithCriteria, check_density, fit_quietly
 from kullback.assess._held_out import Folds, check_seed, make_folds, score_held_out
 from kullback.assess._paired import Mean, choose_simplest, gap
 from kullback.assess._text_table import text_table
+from kullback.runtime import sharing_compilations
 
 
 class Evaluation(NamedTuple):
@@ -97,7 +98,7 @@ def select(
     Parameters
     ----------
     estimator : estimator with n_components, fit and score_samples
-        It is copied, and stays as it is. Mixtures of up to 8 components of small tables share all that is compiled.
+        It is copied, and stays as it is. Mixtures of 1 to 8 components share all that is compiled for them.
     X : array-like of shape (n_rows, n_columns)
         Rows.
     y : array-like of shape (n_rows,), optional
@@ -140,7 +141,8 @@ def select(
     plan = _folds(estimator, rows, y, folds, seed) if criterion == "held-out" else Folds([])
     candidates = []
     for count in tqdm(counts, unit=" candidates", disable=not verbose):
-        candidates.append(_evaluate(estimator, count, X, y, CRITERIA[criterion], plan))
+        with sharing_compilations():
+            candidates.append(_evaluate(estimator, count, X, y, CRITERIA[criterion], plan))
     if not any(math.isfinite(each.evaluation.value) for each in candidates):
         raise ValueError(f"All {len(counts)} candidates failed; the last one because: {candidates[-1].note}")
     heading = f"{type(estimator).__name__} on {rows} rows by {criterion}: {CRITERIA[criterion].unit}."

@@ -106,7 +106,7 @@ class Levels(Parameter):
 
     def encode(self, value: Any) -> NDArray[np.float64]:
         """Return its place, from 0 to 1."""
-        place = self._places.get(_number(value))
+        place = self._places.get(value) if _number(value) is not None else None
         if place is None:
             raise ValueError(f"is {value!r}: it must be one of {list(self._values)!r}")
         return np.array([place / max(len(self._values) - 1, 1)])

@@ -18,9 +18,8 @@ def text_table(rows: Sequence[dict[str, Any]], columns: Sequence[str], marked: S
     *    1  -1.25
         12   -inf
     """
-    cells = [[name.removeprefix("param_") for name in columns]] + [
-        [cell_text(row[name]) for name in columns] for row in rows
-    ]
+    head = [name.removeprefix("param_") for name in columns]
+    cells = [head, *([cell_text(row[name]) for name in columns] for row in rows)]
     widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
     lines = ["  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in cells]
     marks = [" ", *("*" if mark else " " for mark in marked)]

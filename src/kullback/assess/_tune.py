@@ -15,6 +15,7 @@ from kullback.assess._space import Setting
 from kullback.assess._text_table import cell_text, text_table
 from kullback.assess._tuner import Tuner
 from kullback.numerics import counted
+from kullback.runtime import sharing_compilations
 
 #: Lines of a table in print.
 _LINES = 10
@@ -174,7 +175,9 @@ def tune(
     with tqdm(total=budget, unit=" settings", disable=not verbose) as bar:
         while len(trials) < budget and not tuner.exhausted:
             setting = tuner.ask()
-            trials.append(_try(clone(estimator).set_params(**setting), setting, X_others, y_others, plan, complexity))
+            candidate = clone(estimator).set_params(**setting)
+            with sharing_compilations():
+                trials.append(_try(candidate, setting, X_others, y_others, plan, complexity))
             tuner.tell(setting, -trials[-1].mean)
             bar.set_postfix_str(f"{max(trial.mean for trial in trials):.4f} nats per row", refresh=False)
             bar.update()
