@@ -26,6 +26,7 @@ from benchmarks import (
     scaling,
     search_cost,
     selection,
+    tune,
 )
 from benchmarks._timing import HEAD
 
@@ -55,6 +56,7 @@ COMPARISONS = {
         boosting,
         helmholtz,
         pac_bayes,
+        tune,
     )
 }
 

@@ -23,12 +23,16 @@ from kullback.assess._known_truth import KnownTruth
 from kullback.assess._langevin import minibatch_learning_coefficient
 from kullback.assess._loss_variation import LossVariation, loss_variation
 from kullback.assess._pac_bayes import PacBayesBound, pac_bayes_bound, pac_bayes_kl
+from kullback.assess._race import Race, race
 from kullback.assess._random_weights import GaussianWeights
 from kullback.assess._refit import negative_log_likelihoods, zero_one_losses
 from kullback.assess._region import CredibleRegion, credible_region
 from kullback.assess._resample import OutOfBag, generalization_gap, out_of_bag
 from kullback.assess._row_losses import Difference, RowLosses, paired_difference
+from kullback.assess._select import Selection, select
 from kullback.assess._tempered import Settings
+from kullback.assess._tune import Tuning, tune
+from kullback.assess._tuner import Tuner
 from kullback.assess._validation import cross_validate, leave_future_out, prequential_loss
 from kullback.assess._volume import volume
 from kullback.assess.exact._charts import zeta

@@ -285,9 +285,7 @@ def estimate_learning_coefficient(
         than 400 effective draws.
 
     """
-    posterior = as_posterior(
-        subject, given, log_prior=log_prior, data=data, weight=weight, total=total, prior=prior
-    )
+    posterior = as_posterior(subject, given, log_prior=log_prior, data=data, weight=weight, total=total, prior=prior)
     beta = _beta(posterior, inverse_temperature)
     found = draw_posterior(posterior, beta, Settings(chains, draws, warm_up, leapfrogs), seed)
     return estimate_from_draws(posterior, found, beta)
@@ -311,9 +309,7 @@ def learning_coefficient_curve(
     seed: int = 0,
 ) -> list[EstimatedCoefficient]:
     """Return the coefficient at each of several inverse temperatures, for a picture; see the function for one."""
-    posterior = as_posterior(
-        subject, given, log_prior=log_prior, data=data, weight=weight, total=total, prior=prior
-    )
+    posterior = as_posterior(subject, given, log_prior=log_prior, data=data, weight=weight, total=total, prior=prior)
     settings = Settings(chains, draws, warm_up, leapfrogs)
     betas = [_beta(posterior, each) for each in inverse_temperatures]
     return [estimate_from_draws(posterior, draw_posterior(posterior, b, settings, seed), b) for b in betas]
@@ -322,7 +318,9 @@ def learning_coefficient_curve(
 def _beta(posterior: Posterior, given: float | None) -> float:
     if given is None:
         if posterior.rows < 3:
-            raise ValueError(f"the data has {posterior.rows:g} rows: an estimate needs more, 1/log n is its temperature.")
+            raise ValueError(
+                f"the data has {posterior.rows:g} rows: an estimate needs more, 1/log n is its temperature."
+            )
         return float(1 / np.log(posterior.rows))
     if not 0 < given < np.inf:
         raise ValueError(f"inverse_temperature is {given}: it must be positive and finite.")

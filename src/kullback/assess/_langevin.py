@@ -156,9 +156,7 @@ def _run(
     return found._replace(positions=found.positions[:, warm_up:], losses=found.losses[:, warm_up:])
 
 
-def _with_bias(
-    found: EstimatedCoefficient, runs: list[Draws], beta: float, step_size: float
-) -> EstimatedCoefficient:
+def _with_bias(found: EstimatedCoefficient, runs: list[Draws], beta: float, step_size: float) -> EstimatedCoefficient:
     """Return the estimate with the bias of its step in the bar, or the sentence that the step is too large."""
     both = [np.asarray(run.losses, np.float64) for run in runs]
     nothing: dict[str, Any] = dict.fromkeys(NUMBERS)
