@@ -21,10 +21,12 @@ from benchmarks import (
     memory,
     networks,
     online,
+    pac_bayes,
     reading,
     scaling,
     search_cost,
     selection,
+    tune,
 )
 from benchmarks._timing import HEAD
 
@@ -53,6 +55,8 @@ COMPARISONS = {
         binary,
         boosting,
         helmholtz,
+        pac_bayes,
+        tune,
     )
 }
 

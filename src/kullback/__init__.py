@@ -28,9 +28,10 @@ _ROOMS = (
 )
 _NAMES = (*REGISTRY, "Imputer", "combine", "complete", "load", "relative_entropy")
 _SEARCHES = ("minimize", "minimize_binary")
+_ASSESSMENTS = ("race", "select", "tune")
 _PICTURES = ("plot",)
 
-__all__ = ["__version__", "enable_compilation_cache", *_NAMES, *_SEARCHES, *_PICTURES, *_ROOMS]  # pyright: ignore
+__all__ = ["__version__", "enable_compilation_cache", *_NAMES, *_SEARCHES, *_ASSESSMENTS, *_PICTURES, *_ROOMS]  # pyright: ignore
 
 
 def __getattr__(name: str) -> Any:
@@ -40,6 +41,8 @@ def __getattr__(name: str) -> Any:
         return load_name("kullback.estimators", name)
     if name in _SEARCHES:
         return load_name("kullback.search", name)
+    if name in _ASSESSMENTS:
+        return load_name("kullback.assess", name)
     if name in _PICTURES:
         return load_name("kullback.report", name)
     raise AttributeError(f"module 'kullback' has no attribute {name!r}")

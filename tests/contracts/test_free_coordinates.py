@@ -309,3 +309,18 @@ def test_the_fisher_product_of_what_is_observed_is_the_second_moment_of_the_scor
     for product, expected in found:
         np.testing.assert_allclose(product, expected, rtol=1e-6, atol=1e-7 * (1 + np.abs(whole[1]).max()))
     np.testing.assert_allclose(*whole, rtol=1e-9, atol=1e-9 * np.abs(whole[1]).max())
+
+
+def test_volumes_are_those_of_automatic_differentiation(family):
+    members, _ = pairs(family)
+    some, kind = jax.tree.map(lambda leaf: leaf[:4], members), members.kind
+
+    @quick
+    def read(p):
+        def slopes(name):
+            return jax.vmap(jax.jacfwd(lambda vector: kind.at("free", vector).coordinates(name)))(p.free)
+
+        return {name: (p.log_volume(name), slopes(name)) for name in ("source", "natural", "expectation")}
+
+    for volume, slope in read(some).values():
+        np.testing.assert_allclose(volume, np.linalg.slogdet(slope)[1], rtol=1e-8, atol=1e-8)

@@ -17,7 +17,7 @@ from kullback.cli._online_fit import Outcome
 from kullback.cli._pairs import check_target, has_targets, is_classifier, known_targets
 from kullback.cli._progress import Digest, Progress
 from kullback.cli._stop import Stop
-from kullback.estimators import REGISTRY, Encoded
+from kullback.estimators import REGISTRY, Encoded, rows_again
 
 #: The fewest rows of a block of batch EM: what goes over the network is for each block.
 _ROWS = 1 << 16
@@ -73,8 +73,9 @@ def _fit_online(
 
     first, others, stopped = layout.read(0), layout.blocks[1:], False
     X = layout.load(client, others) if others else None
-    for _ in range(passes):
-        estimator.partial_fit(first)
+    for number in range(passes):
+        with rows_again(estimator, number > 0):
+            estimator.partial_fit(first)
         if X is not None:
             estimator = fit_and_combine(estimator, X, client, every, watch=lambda _: stop.requested)
         stopped = stop.requested

@@ -16,7 +16,7 @@ from kullback.cli._pairs import ClassCollector, check_new_words, check_target, h
 from kullback.cli._progress import Progress
 from kullback.cli._progress_line import ProgressLine
 from kullback.cli._stop import Stop
-from kullback.estimators import REGISTRY, join_first_batches
+from kullback.estimators import REGISTRY, join_first_batches, rows_again
 
 
 class Outcome(NamedTuple):
@@ -80,11 +80,12 @@ def _learn_batches(
             chunk = data.split(source, table)
             read = source.position["done"]
             numbers, labels = range(read - len(table) + 1, read + 1), [*data.kinds(source)[0]]
-            if has_targets(estimator):
-                _learn_pairs(estimator, data, source, chunk, numbers, classes)
-            else:
-                with naming_rows(data, numbers, labels):
-                    _learn(estimator, chunk, series, last)
+            with rows_again(estimator, epoch > 0):
+                if has_targets(estimator):
+                    _learn_pairs(estimator, data, source, chunk, numbers, classes)
+                else:
+                    with naming_rows(data, numbers, labels):
+                        _learn(estimator, chunk, series, last)
             rows += len(table)
             last = None if chunk.sequence is None else float(chunk.sequence[-1])
             data.remember_columns(source, table.shape[1])
@@ -94,7 +95,8 @@ def _learn_batches(
         whole = source.fingerprint
         if series and not continues:
             last = None
-            estimator.end_series()
+            with rows_again(estimator, epoch > 0):
+                estimator.end_series()
     if not estimator.has_started:
         raise ValueError(f"there are too few rows to fit {type(estimator).__name__} to: {rows}.")
     yield Progress(passes, None, rows, True, data=whole), source

@@ -122,7 +122,8 @@ class _CommonModel:
 
     def __init__(self, estimator: Any):
         self.estimator = copy.deepcopy(estimator)
-        self.estimator.__dict__.pop("learning_curve_", None)  # of one stream, and here are several
+        for name in ("learning_curve_", "prequential_"):  # of one stream, and here are several
+            self.estimator.__dict__.pop(name, None)
         self._begun = hasattr(estimator, "n_batches_seen_")
         self._seen = {name: float(getattr(estimator, name, 0)) for name in _COUNTS}
 

@@ -52,6 +52,7 @@ _MODULES = {
     "name_category": "data._frame_output",
     "parameter_values": "_parameter_values",
     "relative_entropy": "_relative_entropy",
+    "rows_again": "_prequential",
     "save": "_file",
 }
 

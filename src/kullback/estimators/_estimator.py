@@ -107,7 +107,7 @@ class Estimator(TableEstimator):
         model = self._begin(rows, check_random_state(self.random_state)) if first else self._current_model()
         # a prior is what was seen before the stream: it enters once
         model, log_likelihood = online_step(model, rows, rate, getattr(self, "_prior", None) if first else None)
-        self._keep_step(model, log_likelihood, rows.mass)
+        self._keep_step(model, log_likelihood, rows.mass, first=first)
         return self
 
     def _fit_data(self, X: Any, sample_weight: Any, first: bool) -> RowData:

@@ -16,7 +16,12 @@ from kullback.storage import atomic_write, check_writable, has_format, pack_tens
 
 FORMAT = "kullback"
 #: Arrays that are no part of the model.
-_OF_DATA = ("attributes.waiting_", "attributes.waiting_inputs_", "attributes.learning_curve_")
+_OF_DATA = (
+    "attributes.waiting_",
+    "attributes.waiting_inputs_",
+    "attributes.learning_curve_",
+    "attributes.prequential_",
+)
 
 
 def save(estimator: Any, path: str | Path, command: dict[str, Any] | None = None) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from kullback.core import MOST_CATEGORIES
 from kullback.estimators._check_fit import check_magnitude
 from kullback.estimators._learning_curve import check_curve
+from kullback.estimators._prequential import check_prequential
 from kullback.estimators.data._columns import Shape
 from kullback.estimators.gradient._history import is_unfinished
 from kullback.models import HiddenMarkovModel, Mixture
@@ -71,6 +72,7 @@ _RULES: dict[str, Rule] = {
     "lower_bound_": Rule(_is_number, "a number"),
     "lower_bounds_": Rule(lambda value: isinstance(value, list) and all(map(_is_number, value)), "a list of numbers"),
     "learning_curve_": Rule(_is_numbers, "an array of numbers"),
+    "prequential_": Rule(_is_numbers, "an array of numbers"),
     "validation_curve_": Rule(_is_numbers, "an array of numbers"),
     "n_categories_": Rule(lambda value: _is_numbers(value) and value.dtype.kind == "i", "an array of whole numbers"),
     "feature_names_in_": Rule(
@@ -181,6 +183,8 @@ def check_attributes(estimator: Any) -> None:
         raise ValueError("n_features_in_ is missing, and the model has learned from data.")
     if hasattr(estimator, "learning_curve_"):
         check_curve(estimator.learning_curve_, getattr(estimator, "n_points_seen_", 0))
+    if hasattr(estimator, "prequential_"):
+        check_prequential(estimator.prequential_, getattr(estimator, "n_points_seen_", 0))
 
 
 def _count_components(estimator: Any, model: Any) -> int | None:

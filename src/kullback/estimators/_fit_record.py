@@ -5,14 +5,15 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from kullback.learning import extend_curve
+from kullback.estimators._prequential import extend_prequential
+from kullback.learning import StepInfo, extend_curve
 
 
 class FitRecord(NamedTuple):
     """The bookkeeping of an estimator; each field is an attribute_ of that name, and None is one that is not there.
 
     Log-likelihoods are in nats per row: `lower_bounds` before each iteration of the last `fit`, `lower_bound` before
-    the last step, whatever it was. `learning_curve` is that of a stream.
+    the last step, whatever it was. `learning_curve` and `prequential` are those of a stream.
     """
 
     converged: bool | None = None
@@ -23,6 +24,7 @@ class FitRecord(NamedTuple):
     n_batches_seen: int | None = None
     n_sequences_seen: float | None = None
     learning_curve: np.ndarray | None = None
+    prequential: np.ndarray | None = None
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
@@ -62,8 +64,17 @@ class FitRecord(NamedTuple):
         """What the last `fit` has reached; the bound of a batch that came after it is not one to compare with."""
         return self.lower_bounds[-1] if self.lower_bounds and self.lower_bounds[-1] == self.lower_bound else -np.inf
 
-    def add_step(self, log_likelihood: float, points: float, sequences: float | None) -> "FitRecord":
-        """Return the record after a step of a stream, towards so many points."""
+    def foretell(self, steps: Sequence[StepInfo]) -> "FitRecord":
+        """Return the record with batches of a stream that were foretold, by steps that it has counted already."""
+        kept = self.prequential
+        for info in steps:
+            kept = extend_prequential(kept, float(info.value), float(info.mass))
+        return self._replace(prequential=kept)
+
+    def add_step(
+        self, log_likelihood: float, points: float, sequences: float | None, foretold: bool = True
+    ) -> "FitRecord":
+        """Return the record after a step of a stream, towards so many points; was the model begun without them?"""
         seen = (self.n_points_seen or 0.0) + points
         if not np.isfinite(seen):
             raise ValueError("sample_weight is so large that all weights seen have no finite sum: divide it.")
@@ -74,4 +85,5 @@ class FitRecord(NamedTuple):
             n_batches_seen=(self.n_batches_seen or 0) + 1,
             n_sequences_seen=None if sequences is None else (self.n_sequences_seen or 0.0) + sequences,
             learning_curve=extend_curve(curve, seen, log_likelihood, points),
+            prequential=extend_prequential(self.prequential, log_likelihood, points) if foretold else self.prequential,
         )

@@ -225,10 +225,12 @@ class ModelEstimator(ColumnEstimator):
         )
         return Fitted(spares.removed(place.model), history, reason)
 
-    def _keep_step(self, model: Any, log_likelihood: float, points: float, sequences: float | None = None) -> None:
-        """Hold the model that a step of online EM has made from so many points."""
+    def _keep_step(
+        self, model: Any, log_likelihood: float, points: float, sequences: float | None = None, *, first: bool
+    ) -> None:
+        """Hold the model that a step of online EM has made from so many points; the first are those it began with."""
         self._check_finite_fit(model, log_likelihood)
-        record = FitRecord.of(self).add_step(log_likelihood, points, sequences)
+        record = FitRecord.of(self).add_step(log_likelihood, points, sequences, not first)
         self._keep(model)
         record.write(self)
 

@@ -18,6 +18,7 @@ from kullback.estimators._check_fit import ENDED_BEFORE_COLLAPSE_OF_STATE, check
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._imputation import ImputeMethod, check_method, fill_table
 from kullback.estimators._model_estimator import Fitted, ModelEstimator, all_or_nothing
+from kullback.estimators._prequential import rows_again
 from kullback.estimators._progress import Progress
 from kullback.estimators._stream import check_stream
 from kullback.estimators.data._collections import label_rows
@@ -136,7 +137,7 @@ class SequenceEstimator(ModelEstimator, RowQuestions):
                 found = step(OnlineEM(np.asarray(rate), prior), model, None, carry, (batch,), AT_ONCE)
                 model, carry = jax.tree.map(np.array, (found.model, found.memory))
                 value = float(found.info.value) if found.info.finite else np.nan
-            self._keep_step(model, value, data.mass, data.n_begun)
+            self._keep_step(model, value, data.mass, data.n_begun, first=first)
         self._forget_series()
         if continues:
             self._wait(data, carry)
@@ -240,11 +241,13 @@ class SequenceEstimator(ModelEstimator, RowQuestions):
         try:
             with Progress(self.verbose, None) as progress:
                 progress.begin(0)
-                for _ in range(passes):
+                for number in range(passes):
                     for X in batches:
-                        self._piece(X, continues=True)
+                        with rows_again(self, number > 0):
+                            self._piece(X, continues=True)
                         progress.step(getattr(self, "lower_bound_", -np.inf))
-                    self.end_series()
+                    with rows_again(self, number > 0):
+                        self.end_series()
             if not hasattr(self, "n_batches_seen_"):
                 raise ValueError(f"batches has too few rows to fit {type(self).__name__} to.")
         except BaseException:

@@ -17,6 +17,7 @@ from kullback.estimators._check_fit import check_scale
 from kullback.estimators._count import check_count
 from kullback.estimators._imputation import ImputeMethod, check_method, fill_table
 from kullback.estimators._model_estimator import ModelEstimator
+from kullback.estimators._prequential import rows_again
 from kullback.estimators._progress import Progress
 from kullback.estimators._stream import check_stream, join_first_batches
 from kullback.estimators.data._preparation import check_width, prepare_rows
@@ -72,9 +73,10 @@ class TableEstimator(DensityMixin, ModelEstimator, RowQuestions):
         try:
             with Progress(self.verbose, None) as progress:
                 progress.begin(0)
-                for _ in range(passes):
+                for number in range(passes):
                     for X, weight in join_first_batches(batches, self):
-                        self.partial_fit(X, None, weight)
+                        with rows_again(self, number > 0):
+                            self.partial_fit(X, None, weight)
                         progress.step(self.lower_bound_)
             if not self.has_started:
                 raise ValueError(f"batches is empty: there was nothing to fit {type(self).__name__} to.")

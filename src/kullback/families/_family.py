@@ -272,6 +272,15 @@ class ExponentialFamily(Component):
         member: Any = self.kind.at(name, vector)
         return member
 
+    def log_volume(self, coordinates: Coordinates = "source") -> Float[Array, "*batch"]:
+        """Return log |det ∂(coordinates)/∂(free)|: what a density in these coordinates gains in the free ones.
+
+        >>> from kullback.families import Exponential
+        >>> round(float(Exponential(2.0).log_volume()), 3)  # the rate is e^free
+        0.693
+        """
+        return jnp.linalg.slogdet(self._slope(coordinates))[1]
+
     # --- the member nearest to data ---------------------------------------------------------------------
 
     @classmethod

@@ -26,7 +26,7 @@ from kullback.core import (
     row_weight,
     weighted_total,
 )
-from kullback.families._family import FreeGroup, Role
+from kullback.families._family import Coordinates, FreeGroup, Role
 from kullback.families._gaussian_family import GaussianFamily, without_spread
 from kullback.families._gaussian_fisher import fisher_expectation, fisher_natural, fisher_source
 from kullback.families._gaussian_free import (
@@ -35,6 +35,7 @@ from kullback.families._gaussian_free import (
     groups_free,
     log_prob_free,
     log_prob_observed,
+    log_volume_free,
     to_free,
     toward_free,
 )
@@ -216,6 +217,9 @@ class Gaussian(GaussianFamily):
 
     def _fisher_free(self) -> Float[Array, "*batch d d"]:
         return fisher_free(self.mean, self.covariance)
+
+    def log_volume(self, coordinates: Coordinates = "source") -> Float[Array, "*batch"]:
+        return log_volume_free(jnp.asarray(self.covariance), coordinates)
 
     def fisher_product(self, columns: Float[Numeric, "... d k"], observed: Any = None) -> Float[Array, "... d k"]:
         if observed is None:

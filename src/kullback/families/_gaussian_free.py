@@ -4,6 +4,7 @@ xⱼ = μⱼ + Σ_{i<j} bᵢⱼ (xᵢ − μᵢ) + e^{sⱼ} zⱼ with independen
 diagonal, and the coefficients bᵢⱼ of regressions. Whitening a point takes products only, no solution of equations.
 """
 
+import math
 from typing import Any
 
 import jax.numpy as jnp
@@ -11,7 +12,7 @@ from jax.lax.linalg import triangular_solve
 from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Float
 
-from kullback.families._family import FreeGroup
+from kullback.families._family import Coordinates, FreeGroup
 from kullback.numerics import Numeric, apply, bounded_log_scale, dimension, gram, log_normal, pairs, whitener
 
 
@@ -93,6 +94,25 @@ def fisher_free(mean: Numeric, covariance: Numeric) -> Float[Array, "*batch d d"
     slopes = jnp.where(same, covariance[..., i[:, None], i[None, :]] * precision[..., j][..., None], 0)
     scales = jnp.broadcast_to(2 * jnp.eye(n, dtype=w.dtype), w.shape)
     return jnp.vectorize(block_diag, signature="(a,a),(b,b),(c,c)->(d,d)")(gram(w), scales, slopes)
+
+
+def log_volume_free(covariance: Array, coordinates: Coordinates) -> Float[Array, "*batch"]:
+    """Return log |det ∂(coordinates)/∂(free)| from the log scales sⱼ alone.
+
+    Σ = U diag(e^{2s}) Uᵀ with unit triangles U: dΣ = Π 2e^{2sⱼ(n+1−j)} ds dU, and dU = dB. Expectations are sheared
+    means and covariances, with 2 for each pair; natural coordinates are |Σ|^{−(n+2)} of those, by ½ for each square.
+    """
+    n = covariance.shape[-1]
+    log_scale = -jnp.log(jnp.diagonal(whitener(covariance), axis1=-2, axis2=-1))
+    if coordinates == "free":
+        return jnp.zeros(covariance.shape[:-2], log_scale.dtype)
+    source = n * math.log(2) + jnp.sum(2 * jnp.arange(n, 0, -1) * log_scale, axis=-1)
+    if coordinates == "source":
+        return source
+    off_diagonal = n * (n - 1) / 2 * math.log(2)
+    if coordinates == "expectation":
+        return source + off_diagonal
+    return source - 2 * (n + 2) * jnp.sum(log_scale, axis=-1) - n * (n + 1) / 2 * math.log(2)
 
 
 def groups_free(size: int) -> tuple[FreeGroup, ...]:

@@ -134,6 +134,9 @@ class Independent(CompositeFamily):
             )
         return x
 
+    def log_volume(self, coordinates: Coordinates = "source") -> Float[Array, "*batch"]:
+        return jnp.sum(self.columns.log_volume(coordinates), axis=-1)
+
     def log_prob(self, x: Any) -> Float[Array, "..."]:
         return jnp.sum(self.columns.log_prob(self._entries(x)), axis=-1)
 

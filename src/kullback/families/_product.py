@@ -178,6 +178,9 @@ class Product(CompositeFamily):
     def interior(self) -> Bool[Array, "*batch"]:
         return jnp.all(jnp.stack([part.interior for part in self.parts]), axis=0)
 
+    def log_volume(self, coordinates: Coordinates = "source") -> Float[Array, "*batch"]:
+        return sum((part.log_volume(coordinates) for part in self.parts), jnp.zeros(self.batch_shape))
+
     def log_prob(self, x: Any) -> Float[Array, "..."]:
         pieces = zip(self.parts, self.split(x), strict=True)
         return _total(part.log_prob(piece) for part, piece in pieces)

@@ -5,6 +5,8 @@ from kullback.models._complete import check_temperature, check_want, complete
 from kullback.models._compound_dirichlet import CompoundDirichlet
 from kullback.models._counts import Counts
 from kullback.models._energy import EnergyMoments, energy_moments
+from kullback.models._free import FreeCoordinates, FreeParameter, free_coordinates
+from kullback.models._free_leaves import CovarianceLeaf, MembersLeaf, PlainLeaf, PositiveLeaf, SimplexLeaf
 from kullback.models._importance import WeightedDraws, average_weights, effective_size
 from kullback.models._mixture import Mixture, MixtureKind, MixtureStatistics, distances
 from kullback.models._reduction import average_matching, concatenate_mixtures, reduce, spread_start
@@ -61,13 +63,16 @@ __all__ = [
     "Conditional",
     "ConditionalModel",
     "Counts",
+    "CovarianceLeaf",
     "Encoder",
     "EnergyMoments",
     "EnergySampler",
     "Ensemble",
     "FactorAnalysis",
     "Factors",
+    "FreeCoordinates",
     "FreeOutput",
+    "FreeParameter",
     "GivenEnergy",
     "HelmholtzMachine",
     "HiddenMarkovModel",
@@ -75,18 +80,22 @@ __all__ = [
     "LinearConditional",
     "LinearDynamicalSystem",
     "LinearStatistics",
+    "MembersLeaf",
     "Mixture",
     "MixtureKind",
     "MixtureStatistics",
     "Network",
     "Perceptron",
     "PerceptronEnergy",
+    "PlainLeaf",
+    "PositiveLeaf",
     "ProbabilisticPCA",
     "Recognition",
     "RestrictedBoltzmannMachine",
     "Ridge",
     "Sampler",
     "Scores",
+    "SimplexLeaf",
     "Smoothed",
     "States",
     "Tree",
@@ -107,6 +116,7 @@ __all__ = [
     "ensemble",
     "ensemble_kind",
     "even_mixture",
+    "free_coordinates",
     "reduce",
     "row_modes",
     "spread_out",

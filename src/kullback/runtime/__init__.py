@@ -14,10 +14,12 @@ from kullback.runtime._networks import as_numpy, filter_jit, is_array
 from kullback.runtime._one_kernel import one_kernel
 from kullback.runtime._quick import light_jit, quick_jit
 from kullback.runtime._round_length import round_length
+from kullback.runtime._sharing import compilations_are_shared, sharing_compilations
 from kullback.runtime._tensor_tree import read_tree, tensor_names, tensors_of
 
 __all__ = [
     "as_numpy",
+    "compilations_are_shared",
     "computing",
     "filter_jit",
     "in_float64",
@@ -31,6 +33,7 @@ __all__ = [
     "quick_jit",
     "read_tree",
     "round_length",
+    "sharing_compilations",
     "tensor_names",
     "tensors_of",
     "users_settings",

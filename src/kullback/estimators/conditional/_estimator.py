@@ -13,6 +13,7 @@ from kullback.core import Model
 from kullback.estimators._check_fit import check_scale, check_total
 from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import ModelEstimator, all_or_nothing
+from kullback.estimators._prequential import rows_again
 from kullback.estimators._progress import Progress
 from kullback.estimators._stream import check_stream
 from kullback.estimators.conditional._credible import CredibleSets, TargetRange, find_sets, levels_of
@@ -189,9 +190,10 @@ class ConditionalEstimator(ModelEstimator):
         try:
             with Progress(self.verbose, None) as progress:
                 progress.begin(0)
-                for _ in range(passes):
+                for number in range(passes):
                     for batch in batches:
-                        self._take_batch(batch)
+                        with rows_again(self, number > 0):
+                            self._take_batch(batch)
                         progress.step(self.lower_bound_)
             if not self.has_started:
                 raise ValueError(f"batches is empty: there was nothing to fit {type(self).__name__} to.")

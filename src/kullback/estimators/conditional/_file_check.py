@@ -6,6 +6,7 @@ import numpy as np
 
 from kullback.core import MOST_CATEGORIES
 from kullback.estimators._learning_curve import check_curve
+from kullback.estimators._prequential import check_prequential
 
 #: Columns of a design, and free coordinates, at most.
 _MOST = 1 << 24
@@ -34,6 +35,8 @@ def check_conditional(estimator: Any) -> None:
         raise ValueError("n_batches_seen_ is more than can be counted.")
     if hasattr(estimator, "learning_curve_"):
         check_curve(estimator.learning_curve_, getattr(estimator, "n_points_seen_", 0))
+    if hasattr(estimator, "prequential_"):
+        check_prequential(estimator.prequential_, getattr(estimator, "n_points_seen_", 0))
     levels = getattr(estimator, "calibration_levels_", np.zeros(1))
     if np.ndim(levels) != 1 or len(levels) == 0 or not ((levels >= 0) & (levels <= 1)).all():
         raise ValueError("calibration_levels_ are not probabilities.")

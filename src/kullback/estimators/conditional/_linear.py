@@ -154,7 +154,7 @@ class LinearMethod:
                     "A step has led to numbers that are not finite: scale the inputs or the targets, or fit all rows "
                     "at once, where steps that go too far are taken back."
                 )
-            record = record.add_step(float(info.value), float(info.mass), None)
+            record = record.add_step(float(info.value), float(info.mass), None, not first)
         self._keep(estimator, model)
         record.write(estimator)
 
@@ -172,7 +172,7 @@ class LinearMethod:
         if reason != CONVERGED:
             return False
         self._keep(estimator, place.model)
-        FitRecord(converged=True).add_step(float(seen[0].value), pairs.mass, None).write(estimator)
+        FitRecord(converged=True).add_step(float(seen[0].value), pairs.mass, None, False).write(estimator)
         return True
 
     def to_model(self, estimator: Any) -> LinearConditional:

@@ -125,7 +125,8 @@ class NetworkMethod:
         mass = sum(info.mass for info in seen)
         value = sum(info.value * info.mass for info in seen) / mass
         record = FitRecord.of(estimator)._replace(lower_bound=float(value), n_points_seen=float(place.points))
-        record._replace(n_batches_seen=place.step, learning_curve=place.curve).write(estimator)
+        record = record._replace(n_batches_seen=place.step, learning_curve=place.curve)
+        (record if first else record.foretell(seen)).write(estimator)
 
     def to_model(self, estimator: Any) -> Conditional:
         """Return the fitted model."""

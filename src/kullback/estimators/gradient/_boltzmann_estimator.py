@@ -56,6 +56,7 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
     _takes_missing: ClassVar[bool] = True
     #: `fit` takes all of its epochs: nothing is kept for validation, and the last machine is the one that is kept.
     _takes_all_epochs: ClassVar[bool] = True
+    _foretells: ClassVar[bool] = False  # log Z has an error that rows share
     validation_fraction: ClassVar[float] = 0.0
     n_iter_no_change: ClassVar[None] = None
     tol: ClassVar[float] = 0.0

@@ -145,6 +145,7 @@ class EnergySampler(GradientEstimator):
         self.verbose = verbose
 
     _takes_all_epochs: ClassVar[bool] = True
+    _foretells: ClassVar[bool] = False  # the value of a game
     #: No part of the rows is kept apart: there is nothing that it could be asked.
     validation_fraction: ClassVar[float] = 0.0
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kullback.core import Batch, Model
 from kullback.estimators._count import check_count
+from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import STOPPED, all_or_nothing
 from kullback.estimators._progress import Progress
 from kullback.estimators._table_estimator import TableEstimator
@@ -54,7 +55,15 @@ GRADIENT_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 #: Attributes_ that a new fit does not keep, besides the trees.
-_OF_A_FIT = ("unfinished_", "n_steps_", "n_points_given_", "n_points_seen_", "learning_curve_", "combination_excess_")
+_OF_A_FIT = (
+    "unfinished_",
+    "n_steps_",
+    "n_points_given_",
+    "n_points_seen_",
+    "learning_curve_",
+    "prequential_",
+    "combination_excess_",
+)
 
 
 class GradientEstimator(TableEstimator):
@@ -113,6 +122,9 @@ class GradientEstimator(TableEstimator):
     def _inertia(self) -> float:
         """The share of a step of `partial_fit` that is dreamt by the model as it was before the call."""
         return 0.0
+
+    #: Whether the value of a step is −log p of its rows, or a bound of it: `prequential_` is the mean of these.
+    _foretells: ClassVar[bool] = True
 
     # --- learning ---------------------------------------------------------------------------------------
 
@@ -215,6 +227,8 @@ class GradientEstimator(TableEstimator):
         self._hold(place)
         mass = sum(info.mass for info in seen)
         self.lower_bound_ = sum(info.value * info.mass for info in seen) / mass
+        if not first and self._foretells and not self._inertia:  # dreams are among the points of a step with inertia
+            FitRecord.of(self).foretell(seen).write(self)
         return self
 
     # --- questions --------------------------------------------------------------------------------------
@@ -351,6 +365,7 @@ class GradientEstimator(TableEstimator):
     def _hold_fit(self, place: Place, history: History, reason: str) -> None:
         """Hold a fit that has ended as attributes_; one that was stopped can go on."""
         self._hold(place)
+        self.__dict__.pop("prequential_", None)  # epochs see rows again
         if reason == STOPPED:
             self.last_network_, self.unfinished_ = as_numpy(place.model), history.unfinished(place)
         self.n_iter_, self.converged_ = len(history.bounds), reason == NO_GAIN

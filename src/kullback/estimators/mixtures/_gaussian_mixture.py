@@ -69,6 +69,9 @@ class GaussianMixture(MixtureEstimator):
     learning_curve_ : ndarray of shape (up to 512, 3)
         Of what `partial_fit` has learned from: points seen, the mean log-likelihood of the last of them before they
         were learned from, and how many it is the mean of. Batches share a row where there are too many.
+    prequential_ : ndarray of shape (4,)
+        Of batches that `partial_fit` has met after the first: how many, their points, the mean of −log p in nats per
+        point before they were learned from, and the sum of its squared deviations over batches, weighted by points.
 
     Examples
     --------

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from kullback.models import Mixture
+from kullback.runtime import compilations_are_shared
 
 Model = TypeVar("Model", bound=Any)
 
@@ -18,6 +19,8 @@ Model = TypeVar("Model", bound=Any)
 MULTIPLE = 8
 #: Up to so many numbers, of the table and of all components, compiling takes the time, not computing.
 FEW = 2**14
+#: The same where mixtures of several sizes are compared: what is compiled for one then serves all of them.
+FEW_WHEN_SHARED = 2**20
 
 
 class Spares:
@@ -27,7 +30,7 @@ class Spares:
     """
 
     def __init__(self, X: np.ndarray | None):
-        self._few = X is not None and X.size <= FEW
+        self._few = X is not None and X.size <= (FEW_WHEN_SHARED if compilations_are_shared() else FEW)
         self._count: int | None = None
 
     def added(self, model: Model) -> Model:

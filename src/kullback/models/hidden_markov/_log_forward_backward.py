@@ -40,7 +40,12 @@ class _Forward(NamedTuple):
 
 
 def _logarithms(chain: Chain, observed: Observed) -> tuple[Array, Array, Array]:
-    return jnp.log(chain.transitions), jnp.log(chain.initial), jnp.log(observed.before)
+    return _log(chain.transitions), _log(chain.initial), _log(observed.before)
+
+
+def _log(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return log x, and −inf with gradient 0 at 0: what is 0 stays 0."""
+    return jnp.where(x > 0, jnp.log(jnp.where(x > 0, x, 1)), -jnp.inf)
 
 
 @one_kernel
@@ -102,4 +107,4 @@ def _log_sum(x: Float[Array, "k ..."]) -> Float[Array, "..."]:
     """Return log Σ exp x over the first axis, from the largest; −inf where there is nothing."""
     peak = jnp.max(x, axis=0)
     shift = jnp.where(jnp.isfinite(peak), peak, 0)
-    return jnp.log(jnp.sum(jnp.exp(x - shift), axis=0)) + shift
+    return _log(jnp.sum(jnp.exp(x - shift), axis=0)) + shift

@@ -1,0 +1,54 @@
+"""Losses of single rows, and what two models differ by: paired, with a standard error."""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+
+@dataclasses.dataclass(frozen=True)
+class RowLosses:
+    """A loss for each row (or sequence), in nats, and how often each counts."""
+
+    rows: Float[np.ndarray, " rows"]
+    weight: Float[np.ndarray, " rows"]
+    #: How many parameters the correction for the data's double use amounts to, where there is one.
+    effective_parameters: float | None = None
+
+    @property
+    def mean(self) -> float:
+        """Nats per row."""
+        return float(np.sum(self.weight * self.rows) / np.sum(self.weight))
+
+    @property
+    def standard_error(self) -> float:
+        """That of the mean, for rows that are independent."""
+        total = np.sum(self.weight)
+        return float(np.sqrt(np.sum(self.weight * np.square(self.rows - self.mean)) / total / max(total - 1, 1)))
+
+
+class Difference(NamedTuple):
+    """What one model loses more than another per row, and the standard error of that."""
+
+    value: float
+    standard_error: float
+
+
+def paired_difference(one: Any, other: Any, weight: Any = None) -> Difference:
+    """Return the mean difference of two losses of the same rows, with its standard error.
+
+    Rows that are hard are hard for both: the difference is known far better than either.
+
+    >>> paired_difference([1.0, 5.0, 9.0], [0.9, 4.9, 8.9])
+    Difference(value=0.1..., standard_error=...)
+    """
+    first, second = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    if first.shape != second.shape or first.ndim != 1:
+        raise ValueError(f"losses have shapes {first.shape} and {second.shape}: they must be of the same rows.")
+    if first.size < 2:
+        raise ValueError(f"there is {first.size} row: a difference needs two or more.")
+    if not (np.all(np.isfinite(first)) and np.all(np.isfinite(second))):
+        raise ValueError("losses are not all finite: leave such rows out of both.")
+    found = RowLosses(first - second, np.ones(first.shape) if weight is None else np.asarray(weight, np.float64))
+    return Difference(found.mean, found.standard_error)

@@ -1,0 +1,115 @@
+"""Losses on rows that a fit has not seen: cross-validation, and for one long series the future only."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from kullback.assess._row_losses import RowLosses
+from kullback.core import Batch, TimeIndex
+
+
+def cross_validate(estimator: Any, X: Any, *, lengths: Any = None, folds: int = 5, seed: int = 0) -> RowLosses:
+    """Return the plug-in loss of each row under fits that have not seen it.
+
+    Parameters
+    ----------
+    estimator : object
+        With `fit` and `score_samples`; for sequences with `fit(X, lengths)` and `to_model`. It is cloned.
+    X : array
+        The rows.
+    lengths : array, optional
+        Lengths of sequences: the unit is then a sequence.
+    folds : int
+        How many parts, drawn at random.
+    seed : int
+        Where chance begins.
+
+    """
+    from sklearn.base import clone
+
+    X = np.asarray(X)
+    units = len(X) if lengths is None else len(lengths)
+    if lengths is not None and units == 1:
+        raise ValueError("there is one sequence: cross-validation needs several, so ask leave_future_out.")
+    if not 2 <= folds <= units:
+        raise ValueError(f"folds is {folds}: it must be 2 or more, and at most the {units} rows or sequences.")
+    losses = np.empty(units)
+    for held_out in np.array_split(np.random.default_rng(seed).permutation(units), folds):
+        inside = np.ones(units, bool)
+        inside[held_out] = False
+        if lengths is None:
+            losses[~inside] = -np.asarray(clone(estimator).fit(X[inside]).score_samples(X[~inside]))
+        else:
+            losses[~inside] = _sequence_losses(clone(estimator), X, np.asarray(lengths), inside)
+    return RowLosses(losses, np.ones(units))
+
+
+def _sequence_losses(estimator: Any, X: Any, lengths: Any, inside: Any) -> Float[np.ndarray, " held_out"]:
+    of_rows = np.repeat(inside, lengths)
+    model = estimator.fit(X[of_rows], lengths[inside]).to_model()
+    batch = Batch(X[~of_rows], time=TimeIndex.of_lengths(lengths[~inside]))
+    rows = -np.asarray(model.log_likelihood(batch), np.float64)
+    starts = np.cumsum(lengths[~inside]) - lengths[~inside]
+    return np.add.reduceat(rows, starts)
+
+
+def leave_future_out(estimator: Any, X: Any, *, first: int | None = None, blocks: int = 5) -> RowLosses:
+    """Return one-step losses of one long series, under fits to what came before the block that a row is in.
+
+    Parameters
+    ----------
+    estimator : object
+        A model of one series, with `fit` and `to_model`. It is cloned for each block.
+    X : array
+        The series, a row for each step.
+    first : int, optional
+        Rows that are only learned from; by default half of them.
+    blocks : int
+        How many fits: one before each block of the rest.
+
+    """
+    from sklearn.base import clone
+
+    def learn(past: Any, fresh: Any, before: Any) -> Any:
+        return clone(estimator).fit(past)
+
+    return _future_losses(learn, X, first, blocks)
+
+
+def prequential_loss(estimator: Any, X: Any, *, first: int | None = None, blocks: int = 20) -> RowLosses:
+    """Return one-step losses of one long series, under a fit that learns each block after it has foretold it.
+
+    As `leave_future_out`, with one estimator that goes on by `partial_fit` in place of fits from the beginning.
+    """
+    from sklearn.base import clone
+
+    def learn(past: Any, fresh: Any, before: Any) -> Any:
+        return (clone(estimator) if before is None else before).partial_fit(fresh)
+
+    return _future_losses(learn, X, first, blocks)
+
+
+def _future_losses(learn: Callable[[Any, Any, Any], Any], X: Any, first: int | None, blocks: int) -> RowLosses:
+    X = np.asarray(X)
+    first = len(X) // 2 if first is None else first
+    if not 2 <= first < len(X):
+        raise ValueError(f"first is {first}: it must be 2 or more, and less than the {len(X)} rows.")
+    if not 1 <= blocks <= len(X) - first:
+        raise ValueError(
+            f"blocks is {blocks}: it must be 1 or more, and at most the {len(X) - first} rows after first."
+        )
+    losses, fitted, seen = [], None, 0
+    for start, stop in _cuts(first, len(X), blocks):
+        fitted = learn(X[:start], X[seen:start], fitted)
+        batch = Batch(X[:stop], time=TimeIndex.of_lengths([stop]))
+        losses.append(-np.asarray(fitted.to_model().log_likelihood(batch), np.float64)[start:])
+        seen = start
+    rows = np.concatenate(losses)
+    return RowLosses(rows, np.ones(rows.shape))
+
+
+def _cuts(first: int, total: int, blocks: int) -> Iterator[tuple[int, int]]:
+    edges = np.linspace(first, total, blocks + 1).astype(int)
+    return zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
