@@ -19,7 +19,7 @@ from kullback.assess._interval import check_delta, check_entries, check_rows
 from kullback.assess._prior_rows import check_apart, check_classes
 from kullback.assess._random_weights import GaussianWeights
 from kullback.core import Batch, Fixed, trainable_leaves
-from kullback.learning import Epochs, Gradient, Loss, Minibatches, Optimizer, begin, decaying_adam, fit
+from kullback.learning import LIMIT, Epochs, Gradient, Loss, Minibatches, Optimizer, begin, decaying_adam, fit
 from kullback.runtime import as_numpy, computing, filter_jit
 
 #: Probabilities below this count as this: the loss that is learned from lies in [0, 1].
@@ -221,7 +221,7 @@ def _learn(
     learner: Any = Gradient(objective, optimizer)
     rule = Epochs(epochs, keeps_best=False)
     place, reason = fit(learner, begin(learner, model, data, rule, seed), data, rule, seed=seed)
-    if "not finite" in reason:
+    if reason != LIMIT:  # the passes that were asked for
         raise ValueError(f"the bound was not learned: {reason}")
     return place.model
 
