@@ -187,6 +187,7 @@ def test_rows_that_happen_to_be_alike_are_not_refused():
         ({"delta": 0.0}, "delta is 0.0"),
         ({"epochs": 0}, "epochs is 0"),
         ({"prior_scale": -1.0}, "prior_scale is -1.0"),
+        ({"learning_rate": 0.0}, "learning_rate is 0.0"),
         ({"prior_rows": (X[:, :2], Y)}, "make them alike"),
     ],
 )

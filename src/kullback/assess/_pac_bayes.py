@@ -142,8 +142,9 @@ def pac_bayes_bound(
     """
     check_delta("delta", delta)
     _check_counts(epochs=epochs, prior_epochs=prior_epochs, batch_rows=batch_rows, draws=draws)
-    if not (np.isfinite(prior_scale) and prior_scale > 0):
-        raise ValueError(f"prior_scale is {prior_scale}: it must be a positive number.")
+    for name, number in (("prior_scale", prior_scale), ("learning_rate", learning_rate)):
+        if not (np.isfinite(number) and number > 0):
+            raise ValueError(f"{name} is {number}: it must be a positive number.")
     X, y = check_classes("X", X, y)
     with computing(32):
         prior = GaussianWeights.around(jax.tree.map(_as_single, network), prior_scale)
