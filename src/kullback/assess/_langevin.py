@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.assess._estimated_coefficient import NUMBERS, EstimatedCoefficient, estimate_from_draws
 from kullback.assess._diagnostics import mean_error
+from kullback.assess._estimated_coefficient import NUMBERS, EstimatedCoefficient, estimate_from_draws
 from kullback.assess._posterior import function_posterior
 from kullback.assess._tempered import Density, Draws, Posterior, begin_chains, total_loss
 from kullback.runtime import in_float64, jit
@@ -156,9 +156,7 @@ def _run(
     return found._replace(positions=found.positions[:, warm_up:], losses=found.losses[:, warm_up:])
 
 
-def _with_bias(
-    found: EstimatedCoefficient, runs: list[Draws], beta: float, step_size: float
-) -> EstimatedCoefficient:
+def _with_bias(found: EstimatedCoefficient, runs: list[Draws], beta: float, step_size: float) -> EstimatedCoefficient:
     """Return the estimate with the bias of its step in the bar, or the sentence that the step is too large."""
     both = [np.asarray(run.losses, np.float64) for run in runs]
     nothing: dict[str, Any] = dict.fromkeys(NUMBERS)
@@ -169,7 +167,7 @@ def _with_bias(
     # of the mean of S, and of its variance: the coefficient in both forms, up to a constant
     for forms, scale in ((both, beta), (squares, beta**2)):
         change = scale * float(forms[0].mean() - forms[1].mean())
-        error = scale * float(np.hypot(*map(mean_error, forms)))
+        error = scale * float(np.hypot(mean_error(forms[0]), mean_error(forms[1])))
         level = beta**2 * min(float(square.mean()) for square in squares)
         if abs(change) > max(_MOST_CHANGE * level, 2 * error):
             problem = (

@@ -86,7 +86,11 @@ def model_posterior(model: Model, data: Any, log_prior: Callable[[Any], Any] | N
     if sequences is not None and sequences > 1:
         unit, units = np.cumsum(_starts(batch)) - 1, sequences
         weight = np.asarray(jax.ops.segment_max(jnp.asarray(weight), unit, units))
-    prior = ModelPrior.of(chart, batch) if log_prior is None else ModelPrior(ColumnScale(np.zeros(0), np.zeros(0)), (), "given")
+    prior = (
+        ModelPrior.of(chart, batch)
+        if log_prior is None
+        else ModelPrior(ColumnScale(np.zeros(0), np.zeros(0)), (), "given")
+    )
     density = model_log_prior if log_prior is None else ModelLogPrior(log_prior)
     if np.sum(np.asarray(batch.weight)) < chart.size:
         raise ValueError(
@@ -194,7 +198,7 @@ def _checked(posterior: Posterior) -> Posterior:
         raise ValueError("parameters are not all finite: begin from a fit.")
     start = jnp.asarray(posterior.start)
     rows = np.asarray(posterior.log_likelihoods(start, posterior.data))
-    bad = np.flatnonzero(~np.isfinite(rows) & (weight > 0))
+    bad = np.flatnonzero(~np.isfinite(rows))  # those without weight too: gradients are of all rows
     if bad.size:
         raise ValueError(
             f"row {bad[0]} has log-likelihood {rows[bad[0]]} under the model: leave out rows that are not finite or "
@@ -205,8 +209,9 @@ def _checked(posterior: Posterior) -> Posterior:
     if not np.isfinite(posterior.log_prior(start, posterior.data)):
         raise ValueError("log_prior is not finite where the chains begin: begin inside its support.")
     if posterior.total is not None:
-        known, found = float(np.sum(np.where(weight > 0, weight * rows, 0))), float(
-            posterior.total(start, posterior.data)
+        known, found = (
+            float(np.sum(np.where(weight > 0, weight * rows, 0))),
+            float(posterior.total(start, posterior.data)),
         )
         if not np.isclose(known, found, rtol=1e-6, atol=1e-6):
             raise ValueError(

@@ -110,9 +110,7 @@ class ModelPrior(eqx.Module):
         """Return the log density at these free coordinates, up to a constant."""
         terms = [
             self._term(parameter, reference, piece)
-            for parameter, reference, piece in zip(
-                chart.parameters, self.references, chart.pieces(vector), strict=True
-            )
+            for parameter, reference, piece in zip(chart.parameters, self.references, chart.pieces(vector), strict=True)
         ]
         return sum(terms, jnp.zeros((), vector.dtype))
 

@@ -46,9 +46,7 @@ def cross_validate(estimator: Any, X: Any, *, lengths: Any = None, folds: int = 
     return RowLosses(losses, np.ones(units))
 
 
-def _sequence_losses(
-    estimator: Any, X: Any, lengths: Any, inside: Any
-) -> Float[np.ndarray, " held_out"]:
+def _sequence_losses(estimator: Any, X: Any, lengths: Any, inside: Any) -> Float[np.ndarray, " held_out"]:
     of_rows = np.repeat(inside, lengths)
     model = estimator.fit(X[of_rows], lengths[inside]).to_model()
     batch = Batch(X[~of_rows], time=TimeIndex.of_lengths(lengths[~inside]))
@@ -99,7 +97,9 @@ def _future_losses(learn: Callable[[Any, Any, Any], Any], X: Any, first: int | N
     if not 2 <= first < len(X):
         raise ValueError(f"first is {first}: it must be 2 or more, and less than the {len(X)} rows.")
     if not 1 <= blocks <= len(X) - first:
-        raise ValueError(f"blocks is {blocks}: it must be 1 or more, and at most the {len(X) - first} rows after first.")
+        raise ValueError(
+            f"blocks is {blocks}: it must be 1 or more, and at most the {len(X) - first} rows after first."
+        )
     losses, fitted, seen = [], None, 0
     for start, stop in _cuts(first, len(X), blocks):
         fitted = learn(X[:start], X[seen:start], fitted)
