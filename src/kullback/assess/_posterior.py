@@ -198,7 +198,7 @@ def _checked(posterior: Posterior) -> Posterior:
         raise ValueError("parameters are not all finite: begin from a fit.")
     start = jnp.asarray(posterior.start)
     rows = np.asarray(posterior.log_likelihoods(start, posterior.data))
-    bad = np.flatnonzero(~np.isfinite(rows) & (weight > 0))
+    bad = np.flatnonzero(~np.isfinite(rows))  # those without weight too: gradients are of all rows
     if bad.size:
         raise ValueError(
             f"row {bad[0]} has log-likelihood {rows[bad[0]]} under the model: leave out rows that are not finite or "
