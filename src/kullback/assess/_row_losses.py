@@ -40,8 +40,8 @@ def paired_difference(one: Any, other: Any, weight: Any = None) -> Difference:
 
     Rows that are hard are hard for both: the difference is known far better than either.
 
-    >>> paired_difference([1.0, 5.0, 9.0], [0.9, 4.9, 8.9])
-    Difference(value=0.1..., standard_error=...)
+    >>> paired_difference([1.0, 5.0, 9.0], [0.75, 4.75, 8.75])
+    Difference(value=0.25, standard_error=0.0)
     """
     first, second = np.asarray(one, np.float64), np.asarray(other, np.float64)
     if first.shape != second.shape or first.ndim != 1:
