@@ -17,6 +17,7 @@ from benchmarks import (
     import_time,
     imputation,
     kalman,
+    learning_coefficient,
     linear,
     memory,
     networks,
@@ -53,6 +54,7 @@ COMPARISONS = {
         binary,
         boosting,
         helmholtz,
+        learning_coefficient,
     )
 }
 

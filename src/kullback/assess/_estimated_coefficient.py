@@ -186,17 +186,17 @@ def estimate_from_draws(posterior: Posterior, draws: Draws, beta: float) -> Esti
     positions = jnp.asarray(draws.positions)
     weight = np.asarray(posterior.weight, np.float64)
     found = diagnose(losses)
-    same: tuple[Any, ...] = (
-        posterior.rows,
-        positions.shape[-1],
-        beta,
-        found.rhat,
-        found.effective_draws,
-        posterior.prior,
-    )
+    same: dict[str, Any] = {
+        "rows": posterior.rows,
+        "parameters": positions.shape[-1],
+        "inverse_temperature": beta,
+        "rhat": found.rhat,
+        "effective_draws": found.effective_draws,
+        "prior": posterior.prior,
+    }
     if found.problem is not None:
-        nothing: tuple[Any, ...] = (None,) * len(NUMBERS)
-        return EstimatedCoefficient(*nothing, *same, found.problem)
+        nothing: dict[str, Any] = dict.fromkeys(NUMBERS)
+        return EstimatedCoefficient(**nothing, **same, problem=found.problem)
     coefficients = jnp.asarray(influence_coefficients(losses, beta))
     influence = weighted_rows(
         positions.reshape(-1, positions.shape[-1]),
@@ -216,7 +216,7 @@ def estimate_from_draws(posterior: Posterior, draws: Draws, beta: float) -> Esti
         beta * error,
         wbic,
         error,
-        *same,
+        **same,
     )
 
 
