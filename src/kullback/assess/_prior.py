@@ -255,7 +255,7 @@ def _member_words(members: Any) -> list[str]:
     if isinstance(members, _GAUSSIANS):
         return [
             f"normal for means (mean of the data, {_WIDE:g} of its standard deviations)",
-            f"inverse Wishart for covariances (mean by {_NARROW:g} of its standard deviations, n + 2 degrees of freedom)",
+            f"inverse Wishart for covariances (by {_NARROW:g} of its standard deviations, n + 2 degrees of freedom)",
         ]
     if isinstance(members, CompoundDirichlet):
         return ["conjugate for the Dirichlet, one row like Dirichlet(1)"]
