@@ -66,6 +66,7 @@ def theirs(x: np.ndarray, y: np.ndarray) -> tuple[Callable[[], Any], int]:
     from devinterp.slt.llc import LLCEstimator
     from devinterp.slt.sampler import sample
 
+    torch.set_num_threads(1)  # more of them wait for each other in products this small
     data = torch.utils.data.TensorDataset(torch.from_numpy(x), torch.from_numpy(y))
     loader = torch.utils.data.DataLoader(data, batch_size=BATCH, shuffle=True)
     model = torch.nn.Sequential(
