@@ -24,7 +24,7 @@ from kullback.models import HiddenMarkovModel, Mixture
 
 
 def exact_draws(n=80, draws=8000):
-    """Return log-likelihoods under exact draws of a normal mean with prior N(0, 10²), and exact losses of rows left out."""
+    """Return log-likelihoods under draws of a normal mean with prior N(0, 10²), and exact leave-one-out losses."""
     rng = np.random.default_rng(0)
     x = rng.normal(1.0, 1.0, n)
     precision = 1 / 100 + n
@@ -172,7 +172,7 @@ def test_sequences_are_held_out_whole():
 @pytest.mark.slow
 def test_too_many_components_cost_the_plug_in_and_not_the_bayes_predictive():
     """Two components in truth, four in the model with its 11 parameters: p_waic follows λ and not d."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(1)
     tenths = np.round(np.where(rng.uniform(size=200) < 0.5, rng.normal(-2, 1, 200), rng.normal(2, 1, 200)) * 5) / 5
     values, weight = np.unique(tenths, return_counts=True)
     batch = Batch(values[:, None], weight.astype(float))
@@ -184,7 +184,7 @@ def test_too_many_components_cost_the_plug_in_and_not_the_bayes_predictive():
     assert found.problem is None, found.problem
     assert found.parameters == 11
     assert found.waic.effective_parameters < 7
-    assert 2 * found.coefficient.value < 9
+    assert 2 * found.coefficient.value < 7
     assert abs(found.waic.mean - found.loo.mean) < 2e-3
     assert found.training.mean < found.waic.mean < found.wbic < found.bic
     assert "WAIC" in str(found)

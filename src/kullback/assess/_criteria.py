@@ -16,11 +16,10 @@ from scipy.special import logsumexp
 from kullback.assess._diagnostics import diagnose
 from kullback.assess._estimated_coefficient import (
     EstimatedCoefficient,
-    as_posterior,
     draw_posterior,
     estimate_from_draws,
 )
-from kullback.assess._posterior import as_batch, number_of_sequences
+from kullback.assess._posterior import as_batch, as_posterior, number_of_sequences
 from kullback.assess._row_losses import Difference, RowLosses, paired_difference
 from kullback.assess._tempered import Draws, Posterior, Settings, row_log_likelihoods
 from kullback.core import Batch, Model

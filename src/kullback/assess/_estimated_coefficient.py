@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from kullback.assess._diagnostics import diagnose, mean_error
-from kullback.assess._posterior import function_posterior, model_posterior
+from kullback.assess._posterior import as_posterior
 from kullback.assess._tempered import (
     Density,
     Draws,
@@ -31,7 +31,6 @@ from kullback.assess._tempered import (
     total_loss,
     weighted_rows,
 )
-from kullback.core import Model
 from kullback.runtime import in_float64, jit
 
 #: What an estimate that cannot be trusted has none of.
@@ -186,17 +185,17 @@ def estimate_from_draws(posterior: Posterior, draws: Draws, beta: float) -> Esti
     positions = jnp.asarray(draws.positions)
     weight = np.asarray(posterior.weight, np.float64)
     found = diagnose(losses)
-    same: tuple[Any, ...] = (
-        posterior.rows,
-        positions.shape[-1],
-        beta,
-        found.rhat,
-        found.effective_draws,
-        posterior.prior,
-    )
+    same: dict[str, Any] = {
+        "rows": posterior.rows,
+        "parameters": positions.shape[-1],
+        "inverse_temperature": beta,
+        "rhat": found.rhat,
+        "effective_draws": found.effective_draws,
+        "prior": posterior.prior,
+    }
     if found.problem is not None:
-        nothing: tuple[Any, ...] = (None,) * len(NUMBERS)
-        return EstimatedCoefficient(*nothing, *same, found.problem)
+        nothing: dict[str, Any] = dict.fromkeys(NUMBERS)
+        return EstimatedCoefficient(**nothing, **same, problem=found.problem)
     coefficients = jnp.asarray(influence_coefficients(losses, beta))
     influence = weighted_rows(
         positions.reshape(-1, positions.shape[-1]),
@@ -216,31 +215,8 @@ def estimate_from_draws(posterior: Posterior, draws: Draws, beta: float) -> Esti
         beta * error,
         wbic,
         error,
-        *same,
+        **same,
     )
-
-
-def as_posterior(
-    subject: Any,
-    given: Any,
-    *,
-    log_prior: Callable[..., Any] | None = None,
-    data: Any = None,
-    weight: Any = None,
-    total: Callable[..., Any] | None = None,
-    prior: str = "given",
-) -> Posterior:
-    """Return the posterior of a model with rows, or of a log-likelihood with parameters."""
-    if isinstance(subject, Model):
-        if data is not None or weight is not None or total is not None:
-            raise ValueError("data, weight and total are for functions: give the rows of a model as a Batch.")
-        return model_posterior(subject, given, log_prior)
-    if not callable(subject):
-        raise TypeError(
-            f"the first argument is a {type(subject).__name__}: give a model of the library, as `to_model()` of a "
-            "fitted estimator returns it, or a function that gives the log-likelihood of each row."
-        )
-    return function_posterior(subject, given, log_prior, data=data, weight=weight, total=total, prior=prior)
 
 
 @in_float64
