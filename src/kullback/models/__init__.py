@@ -42,6 +42,21 @@ from kullback.models.hidden_markov import HiddenMarkovModel, HiddenMarkovStatist
 from kullback.models.kernels import MOST_SPREAD, untrusted
 from kullback.models.linear import PARAMETERS as LINEAR_PARAMETERS
 from kullback.models.linear import LinearDynamicalSystem, LinearStatistics, Smoothed, States, subspace_start
+from kullback.models.process import (
+    FiniteGenerative,
+    FinitePair,
+    FiniteProcess,
+    MutableProcess,
+    SpikingMemory,
+    TabularMemory,
+    closed_class,
+    even_process,
+    golden_mean,
+    merge_beliefs,
+    nonunifilar,
+    second_order,
+    stationary_law,
+)
 
 #: Earlier names.
 agreeing, spread_out, unite = average_matching, spread_start, concatenate_mixtures
@@ -49,12 +64,15 @@ agreeing, spread_out, unite = average_matching, spread_start, concatenate_mixtur
 #: Every model with a closed form, and those that learn by gradients. The contract tests go through these lists.
 REGISTRY = (Mixture, FactorAnalysis, ProbabilisticPCA, CompoundDirichlet, HiddenMarkovModel, LinearDynamicalSystem)
 BY_GRADIENTS = (HelmholtzMachine, RestrictedBoltzmannMachine)
+#: Memories that follow a stream.
+PROCESSES = (TabularMemory, SpikingMemory)
 
 __all__ = [
     "ACTIVATIONS",
     "BY_GRADIENTS",
     "LINEAR_PARAMETERS",
     "MOST_SPREAD",
+    "PROCESSES",
     "REGISTRY",
     "AutoencoderEnergy",
     "CompoundDirichlet",
@@ -67,6 +85,9 @@ __all__ = [
     "Ensemble",
     "FactorAnalysis",
     "Factors",
+    "FiniteGenerative",
+    "FinitePair",
+    "FiniteProcess",
     "FreeOutput",
     "GivenEnergy",
     "HelmholtzMachine",
@@ -78,6 +99,7 @@ __all__ = [
     "Mixture",
     "MixtureKind",
     "MixtureStatistics",
+    "MutableProcess",
     "Network",
     "Perceptron",
     "PerceptronEnergy",
@@ -88,7 +110,9 @@ __all__ = [
     "Sampler",
     "Scores",
     "Smoothed",
+    "SpikingMemory",
     "States",
+    "TabularMemory",
     "Tree",
     "Trees",
     "VariationalAutoencoder",
@@ -98,6 +122,7 @@ __all__ = [
     "average_weights",
     "check_temperature",
     "check_want",
+    "closed_class",
     "combine_linear",
     "complete",
     "concatenate_mixtures",
@@ -107,10 +132,16 @@ __all__ = [
     "ensemble",
     "ensemble_kind",
     "even_mixture",
+    "even_process",
+    "golden_mean",
+    "merge_beliefs",
+    "nonunifilar",
     "reduce",
     "row_modes",
+    "second_order",
     "spread_out",
     "spread_start",
+    "stationary_law",
     "subspace_start",
     "unite",
     "untrusted",
