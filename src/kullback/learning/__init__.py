@@ -15,6 +15,7 @@
 | | `Gradient` of `FollowEnergy` | a given energy, as far as draws of a sampler tell | |
 | | `Gradient` of `EnergyGame` | one per data point, and a sampler nearest to the model | 1/N each |
 | | `ContrastiveDivergence` | one per data point, less points of chains that have the model's law | 1/N each, −1/M |
+| | `ProcessGradient` | a memory that moves with the truth, as far as one window of a stream tells | 1/rows each |
 | `combine` | | the fitted models | α_m |
 | `combine_by_dreams` | any | points that the fitted models draw | α_m |
 
@@ -60,6 +61,8 @@ from kullback.learning._natural_wake_sleep import LayerMoments, NaturalWakeSleep
 from kullback.learning._online_em import DecayingRate, OnlineEM, decaying_rate, online_em, online_em_step
 from kullback.learning._path_weights import PathWeights
 from kullback.learning._place_file import load_place, save_place
+from kullback.learning._process import ProcessGradient, ProcessMessage, ProcessState
+from kullback.learning._process_window import Baseline, ProcessMemory, Report, Window, process_window
 from kullback.learning._rules import (
     CONVERGED,
     DATA_ENDED,
@@ -100,6 +103,7 @@ __all__ = [
     "Alternate",
     "Averaged",
     "AveragedIterates",
+    "Baseline",
     "Batches",
     "Best",
     "Boosted",
@@ -139,6 +143,11 @@ __all__ = [
     "PathWeights",
     "Place",
     "PointRate",
+    "ProcessGradient",
+    "ProcessMemory",
+    "ProcessMessage",
+    "ProcessState",
+    "Report",
     "Resident",
     "ReweightedWakeSleep",
     "Rule",
@@ -153,6 +162,7 @@ __all__ = [
     "Wake",
     "WakeSleep",
     "Watch",
+    "Window",
     "WithDreams",
     "adam",
     "adaptive_jit",
@@ -183,6 +193,7 @@ __all__ = [
     "negative_log_likelihood",
     "online_em",
     "online_em_step",
+    "process_window",
     "sampled_inertia_step",
     "save_place",
     "shares",

@@ -74,6 +74,15 @@ class MutableProcess(Model):
         """Return the memory that the noise draws from the member with these natural coordinates."""
 
     @abc.abstractmethod
+    def embed(self, x: Any) -> Float[Array, "... e"]:
+        """Return rows as numbers along a last axis: what a linear map can tell apart."""
+
+    @property
+    @abc.abstractmethod
+    def embedding_size(self) -> int:
+        """How many numbers an embedded row has."""
+
+    @abc.abstractmethod
     def memory_part(self) -> Any:
         """Return a tree of bools, one for each leaf: whether q(z' | z, x) depends on it."""
 

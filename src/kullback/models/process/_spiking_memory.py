@@ -1,6 +1,8 @@
 """A memory of binary units that fire at random: a recurrent network."""
 
+import functools
 import itertools
+from collections.abc import Callable
 from typing import Any, Self
 
 import equinox as eqx
@@ -126,6 +128,11 @@ class SpikingMemory(MutableProcess):
         dtype = jnp.asarray(self.memory_weights).dtype
         return (found.astype(dtype) - self.center.value) / self.scale.value
 
+    @property
+    def embedding_size(self) -> int:
+        """How many numbers an embedded row has."""
+        return self.memory_weights.shape[0] - self.units - 1
+
     def memory_natural(self, z: Any, x: Any) -> Float[Array, "... n"]:
         """Return the log odds of q(z' | z, x)."""
         return self._linear(self.memory_weights, z, x)
@@ -174,14 +181,19 @@ def _embed(kind: OutputKind, x: Any) -> Shaped[Array, "... e"]:
     return x if _row_shape(kind) else x[..., None]
 
 
-def _row_shape(kind: OutputKind) -> tuple[int, ...]:
+def _find_row_shape(kind: OutputKind) -> tuple[int, ...]:
     like: Any = jax.eval_shape(lambda free: jnp.asarray(kind.at("free", free).mode), np.zeros(kind.size))
     return tuple(like.shape)
 
 
-def _embedding_size(kind: OutputKind) -> int:
+def _find_embedding_size(kind: OutputKind) -> int:
     like: Any = jax.eval_shape(lambda row: _embed(kind, row), np.zeros(_row_shape(kind)))
     return int(like.shape[-1])
+
+
+#: To ask a kind takes a trace, so it is asked once.
+_row_shape: Callable[..., tuple[int, ...]] = functools.lru_cache(maxsize=256)(_find_row_shape)
+_embedding_size: Callable[..., int] = functools.lru_cache(maxsize=256)(_find_embedding_size)
 
 
 def _check_shapes(process: SpikingMemory) -> None:

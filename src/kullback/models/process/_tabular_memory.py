@@ -94,6 +94,16 @@ class TabularMemory(MutableProcess):
         """Look up those of p(x' | z, x)."""
         return _log_odds(self.prediction_logits, z, x)
 
+    def embed(self, x: Any) -> Float[Array, "... x"]:
+        """Return an indicator of each symbol."""
+        logits = jnp.asarray(self.prediction_logits)
+        return (jnp.asarray(x)[..., None] == jnp.arange(logits.shape[-1])).astype(logits.dtype)
+
+    @property
+    def embedding_size(self) -> int:
+        """How many symbols there are."""
+        return self.prediction_logits.shape[-1]
+
     def start(self, key: Key, chains: int) -> Int[Array, " chains"]:
         """Draw memories, all alike."""
         return jax.random.randint(as_key(key), (chains,), 0, self.n_states)
