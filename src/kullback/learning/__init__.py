@@ -3,6 +3,7 @@
 | algorithm | learner | the models it is nearest to | weights |
 |---|---|---|---|
 | `em` | `EM` | one per data point | 1/N each |
+| `alternate` | `Alternation` | one per data point, with a guess of what is hidden: variational, Bayes | 1/N each |
 | `online_em` | `OnlineEM` | the current model (the inertia), and one per point of the batch | 1−γ, and γ/N each |
 | | `SampledInertia` | points drawn from the current model, and one per point of the batch | 1−γ, and γ/N each |
 | | `NaturalGradientEM` | as `OnlineEM`, to first order in γ: along the tangent | |
@@ -26,6 +27,7 @@ learners of learners.
 
 from kullback.learning._adaptive_jit import adaptive_jit
 from kullback.learning._alternate import Alternate, Only
+from kullback.learning._alternation import Alternation, alternate
 from kullback.learning._averaged import Averaged
 from kullback.learning._averaged_iterates import AveragedIterates
 from kullback.learning._combine import combine, shares
@@ -101,6 +103,7 @@ __all__ = [
     "NO_GAIN",
     "AllAtOnce",
     "Alternate",
+    "Alternation",
     "Averaged",
     "AveragedIterates",
     "Baseline",
@@ -166,6 +169,7 @@ __all__ = [
     "WithDreams",
     "adam",
     "adaptive_jit",
+    "alternate",
     "begin",
     "boost",
     "check_draws",
