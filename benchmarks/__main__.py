@@ -21,6 +21,7 @@ from benchmarks import (
     memory,
     networks,
     online,
+    process,
     reading,
     scaling,
     search_cost,
@@ -53,6 +54,7 @@ COMPARISONS = {
         binary,
         boosting,
         helmholtz,
+        process,
     )
 }
 

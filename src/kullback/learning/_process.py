@@ -79,6 +79,7 @@ class ProcessGradient(Learner[ProcessT, ProcessState, ProcessMemory, ProcessMess
     chains: int = eqx.field(static=True)
 
     unit = "nats per row"
+    takes_many_steps = True
 
     def __init__(
         self,

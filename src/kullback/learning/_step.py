@@ -171,7 +171,8 @@ def run(
 ) -> Run[ModelT, StateT, MemoryT]:
     """Take steps as `run_steps` does, compiled with the care that is due to the numbers of one step."""
     numbers = sum(np.size(part) for part in (batches.values, batches.inputs) if part is not None)
-    compiled = _run_few if numbers <= _FEW * len(batches.values) else _run_many
+    few = numbers <= _FEW * len(batches.values) and not learner.takes_many_steps
+    compiled = _run_few if few else _run_many
     found: Run[ModelT, StateT, MemoryT] = compiled(learner, model, state, memory, batches, *others)
     return found
 
