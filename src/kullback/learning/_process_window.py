@@ -15,6 +15,7 @@ from kullback.core import Batch
 from kullback.learning._gradient import parameters_of
 from kullback.learning._learner import Key, Scalar
 from kullback.models import MutableProcess
+from kullback.runtime import one_kernel
 
 ProcessT = TypeVar("ProcessT", bound=MutableProcess)
 
@@ -109,23 +110,25 @@ def process_window(
     count = jnp.sum(weight)
     share = jnp.where(count > 0, 1 / jnp.where(count > 0, count, 1), 0)
 
+    score = walk.counts[:, None, None] * _score(process, walk)
+
     def values(moving: PyTree, others: PyTree) -> tuple[Array, Array, Array, Array]:
-        """Return D(q, p), −log p(x'), log q(z') and the critic's mean of what is next, for each row and chain."""
+        """Return D(q, p), −log p(x'), ⟨θ, score⟩ and the critic's mean of what is next, for each row and chain."""
         model: ProcessT = eqx.combine(moving, others, rest)
         does, expected = model.memory_natural(walk.z, walk.x), model.expected_natural(walk.z, walk.x)
         loss = -model.log_prediction(walk.z, walk.x, walk.following)
         ahead = jnp.zeros_like(loss) if critic is None else _critic_ahead(model, does, walk, critic)
-        return model.memory_excess(does, expected), loss, model.log_memory(does, walk.after), ahead
+        return model.memory_excess(does, expected), loss, jnp.sum(does * score, axis=-1), ahead
 
     def surrogate(moving: PyTree, others: PyTree) -> tuple[Array, Any]:
-        excess, loss, log_q, ahead = values(moving, others)
+        excess, loss, scored, ahead = values(moving, others)
         seen = walk.counts[:, None] > 0
         excess, loss, ahead = (jnp.where(seen, part, 0) for part in (excess, loss, ahead))
         stopped = jax.lax.stop_gradient((excess, loss))
         gain, slope = _advantage(process, stopped, walk, batch, memory.baseline, discount, critic)
         later, toward = _returns(weight[:, None] * gain, walk.carry)
         direct = jnp.sum(weight[:, None] * (excess + loss + discount * ahead))
-        total = direct + jnp.sum(jnp.where(seen, later * log_q, 0))
+        total = direct + jnp.sum(later * scored)
         return total * share / chains, (stopped, toward * share / chains, slope)
 
     (_, ((excess, loss), toward, critic_slope)), direction = jax.value_and_grad(surrogate, (0, 1), has_aux=True)(
@@ -134,9 +137,9 @@ def process_window(
     moved = jax.tree.map(
         lambda slope, trace: slope + jnp.tensordot(toward, trace, axes=(0, 0)), direction[0], memory.trace
     )
-    after = ProcessMemory(
-        walk.after[-1], last, jnp.asarray(True), _traces(process, moving, others, rest, walk, memory), memory.baseline
-    )
+    traces = _traces(moving, eqx.combine(others, rest), score, walk, memory)
+    begun = memory.begun | jnp.any(batch.counted > 0)
+    after = ProcessMemory(walk.after[-1], last, begun, traces, memory.baseline)
     mixed = jnp.log(chains) - jax.nn.logsumexp(-loss, axis=1)
     report = _report(excess, loss, mixed, weight * share, batch)
     if memory.baseline is not None:
@@ -153,23 +156,37 @@ def _walk(
     there = batch.counted > 0
     first, second = jax.random.split(key)  # type: ignore[arg-type]
     length, chains = len(rows), len(memory.z)
-    noise = process.noise(first, (length, chains))
-    starts = jnp.zeros(length, bool) if batch.time is None else jnp.asarray(batch.time.starts)
-    fresh = memory.z if batch.time is None else process.start(second, chains).astype(memory.z.dtype)
+    # the row before each: of those that are there, or the last of the window before
+    latest = jax.lax.cummax(jnp.where(there, jnp.arange(length), -1))
+    place = jnp.concatenate([jnp.full(1, -1), latest])
+    known = jnp.concatenate([memory.last[None], rows])
+    before, last = known[place[:-1] + 1], known[place[-1] + 1]
+    counts = there & (memory.begun | (place[:-1] >= 0))
+    noise, drive = process.noise(first, (length, chains)), process.drive(before)
 
-    def step(carry: tuple[Array, Array, Array], row: tuple[Array, ...]) -> tuple[Any, Any]:
-        (z, x, begun), (following, noise, here, begins) = carry, row
-        goes_on = here & begun & ~begins
-        drawn = process.step(process.memory_natural(z, x), noise).astype(z.dtype)
-        after = jnp.where(goes_on, drawn, jnp.where(here & begins, fresh, z))
-        out = z, x, after, goes_on
-        return (after, jnp.where(here, following, x), begun | here), out
+    def draw(z: Array, drive: Array, noise: Array) -> Array:
+        return process.step(process.driven_natural(z, drive), noise).astype(z.dtype)
 
-    begin = memory.z, memory.last, memory.begun
-    (_, last, _), (z, x, after, counts) = jax.lax.scan(step, begin, (rows, noise, there, starts))
+    if batch.time is None:
+
+        def step(z: Array, row: tuple[Array, ...]) -> tuple[Array, Array]:
+            after = jnp.where(row[2], draw(z, *row[:2]), z)
+            return after, after
+
+        found = jax.lax.scan(step, memory.z, (drive, noise, counts))[1]
+    else:
+        begins = jnp.asarray(batch.time.starts) & there
+        counts = counts & ~begins
+        fresh = process.start(second, chains).astype(memory.z.dtype)
+
+        def begin_or_step(z: Array, row: tuple[Array, ...]) -> tuple[Array, Array]:
+            after = jnp.where(row[2], draw(z, *row[:2]), jnp.where(row[3], fresh, z))
+            return after, after
+
+        found = jax.lax.scan(begin_or_step, memory.z, (drive, noise, counts, begins))[1]
     carry = jnp.where(counts, discount, jnp.where(there, jnp.zeros_like(discount), 1))
-    found = _Walk(z, x[:, None], after, rows[:, None], counts.astype(discount.dtype), carry)
-    return found, last
+    z = jnp.concatenate([memory.z[None], found[:-1]])
+    return _Walk(z, before[:, None], found, rows[:, None], counts.astype(discount.dtype), carry), last
 
 
 def _advantage(
@@ -202,6 +219,7 @@ def _centered(cost: Float[Array, "rows chains"], baseline: Baseline | None) -> F
     return (cost - jnp.mean(cost, axis=1, keepdims=True)) * (chains / (chains - 1))
 
 
+@one_kernel
 def _returns(gain: Float[Array, "rows chains"], carry: Float[Array, " rows"]) -> tuple[Array, Array]:
     """Return Σ_{t>s} ρ^{t−s}·gain_t for each row s, and the same from before the first row."""
 
@@ -213,22 +231,25 @@ def _returns(gain: Float[Array, "rows chains"], carry: Float[Array, " rows"]) ->
     return later, toward
 
 
-def _traces(
-    process: ProcessT, moving: PyTree, others: PyTree, rest: PyTree, walk: _Walk, memory: ProcessMemory
-) -> PyTree:
+def _score(process: MutableProcess, walk: _Walk) -> Float[Array, "rows chains d"]:
+    """Return the score of each move in natural coordinates θ: of an exponential family it is T(z') − E[T(z')]."""
+    member: Any = process.memory_kind.at("natural", process.memory_natural(walk.z, walk.x))
+    statistics: Array = member.statistics(walk.after)
+    return jax.lax.stop_gradient(statistics - member.expectation)
+
+
+def _traces(moving: PyTree, fixed: PyTree, score: Array, walk: _Walk, memory: ProcessMemory) -> PyTree:
     """Return the traces after the window: those before it, discounted, and the scores of its moves."""
     left = jnp.concatenate([jnp.cumprod(walk.carry[::-1])[::-1][1:], jnp.ones_like(walk.carry[:1])])
-    kept = walk.counts * left
 
-    def scores(z: Array, after: Array) -> PyTree:
+    def scores(z: Array, score: Array) -> PyTree:
         def total(moving: PyTree) -> Array:
-            model: ProcessT = eqx.combine(moving, others, rest)
-            log_q = model.log_memory(model.memory_natural(z, walk.x[:, 0]), after)
-            return jnp.sum(jnp.where(walk.counts > 0, kept * log_q, 0))
+            model: Any = eqx.combine(moving, fixed)
+            return jnp.sum(model.memory_natural(z, walk.x[:, 0]) * score)
 
         return jax.grad(total)(moving)
 
-    fresh = jax.vmap(scores, in_axes=1)(walk.z, walk.after)
+    fresh = jax.vmap(scores, in_axes=1)(walk.z, left[:, None, None] * score)
     return jax.tree.map(lambda old, new: jnp.prod(walk.carry) * old + new, memory.trace, fresh)
 
 

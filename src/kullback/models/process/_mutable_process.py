@@ -50,8 +50,16 @@ class MutableProcess(Model):
         """Return all memories, of which there are `n_states`."""
 
     @abc.abstractmethod
+    def drive(self, x: Any) -> Num[Array, "..."]:
+        """Return what rows say to q, whatever the memory is: for many rows at once, for it is quicker so."""
+
+    @abc.abstractmethod
+    def driven_natural(self, z: Any, drive: Any) -> Float[Array, "... d"]:
+        """Return the natural coordinates of q(z' | z, x) from what the row says."""
+
     def memory_natural(self, z: Any, x: Any) -> Float[Array, "... d"]:
         """Return the natural coordinates of q(z' | z, x); leading axes of memories and rows are broadcast."""
+        return self.driven_natural(z, self.drive(x))
 
     @abc.abstractmethod
     def expected_natural(self, z: Any, x: Any) -> Float[Array, "... d"]:

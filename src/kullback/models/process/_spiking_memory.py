@@ -133,22 +133,29 @@ class SpikingMemory(MutableProcess):
         """How many numbers an embedded row has."""
         return self.memory_weights.shape[0] - self.units - 1
 
-    def memory_natural(self, z: Any, x: Any) -> Float[Array, "... n"]:
+    def drive(self, x: Any) -> Float[Array, "... n"]:
+        """Return the part of the units' log odds that comes from rows."""
+        return self._from_row(self.memory_weights, x)
+
+    def driven_natural(self, z: Any, drive: Any) -> Float[Array, "... n"]:
         """Return the log odds of q(z' | z, x)."""
-        return self._linear(self.memory_weights, z, x)
+        return self._from_units(self.memory_weights, z) + drive
 
     def expected_natural(self, z: Any, x: Any) -> Float[Array, "... n"]:
         """Return the log odds of p(z' | z, x)."""
-        return self._linear(self.expected_weights, z, x)
+        return self._from_units(self.expected_weights, z) + self._from_row(self.expected_weights, x)
 
     def prediction_free(self, z: Any, x: Any) -> Float[Array, "... d"]:
         """Return the free coordinates of p(x' | z, x)."""
-        return self._linear(self.prediction_weights, z, x)
+        return self._from_units(self.prediction_weights, z) + self._from_row(self.prediction_weights, x)
 
-    def _linear(self, weights: Numeric, z: Any, x: Any) -> Float[Array, "..."]:
-        weights, n = jnp.asarray(weights), self.units
-        spikes = 2 * jnp.asarray(z, weights.dtype) - 1
-        return spikes @ weights[:n] + (self.embed(x) @ weights[n:-1] + weights[-1])
+    def _from_units(self, weights: Numeric, z: Any) -> Float[Array, "..."]:
+        weights = jnp.asarray(weights)
+        return (2 * jnp.asarray(z, weights.dtype) - 1) @ weights[: self.units]
+
+    def _from_row(self, weights: Numeric, x: Any) -> Float[Array, "..."]:
+        weights = jnp.asarray(weights)
+        return self.embed(x) @ weights[self.units : -1] + weights[-1]
 
     def start(self, key: Key, chains: int) -> Float[Array, "chains n"]:
         """Draw memories: each unit fires or not, alike."""

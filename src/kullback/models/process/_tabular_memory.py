@@ -82,9 +82,13 @@ class TabularMemory(MutableProcess):
         """Return all memories."""
         return jnp.arange(self.n_states)
 
-    def memory_natural(self, z: Any, x: Any) -> Float[Array, "... d"]:
+    def drive(self, x: Any) -> Int[Array, "..."]:
+        """Return the symbols as places in a table."""
+        return jnp.asarray(x).astype(int)
+
+    def driven_natural(self, z: Any, drive: Any) -> Float[Array, "... d"]:
         """Look up the log odds of q(z' | z, x), against the last memory."""
-        return _log_odds(self.memory_logits, z, x)
+        return _log_odds(self.memory_logits, z, drive)
 
     def expected_natural(self, z: Any, x: Any) -> Float[Array, "... d"]:
         """Look up those of p(z' | z, x)."""
