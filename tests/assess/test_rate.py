@@ -14,6 +14,7 @@ from kullback.assess._rate import _cost, pull_back
 from kullback.families import Categorical
 from kullback.models import FiniteGenerative, FinitePair, SpikingMemory, TabularMemory, even_process, golden_mean
 from models.process.fixtures import ENTROPY_RATES, SECOND, TRUTHS, entangled_p, fixture_p, series, tabular
+from tiers import slow
 
 #: J, V, exploitation, exploration; norms of the gradients in λ, a and b; relative bias at ρ = 0, .5, .9, .99
 KNOWN = {
@@ -55,7 +56,7 @@ def cross_rate(truth, memory, generative):
     return law @ cost.ravel()
 
 
-@pytest.mark.parametrize("name", ["second", "even", "nonunifilar"])
+@pytest.mark.parametrize("name", ["second", slow("even"), slow("nonunifilar")])
 def test_the_gradient_is_that_of_autodiff_and_of_differences(name):
     truth, process = TRUTHS[name], tabular()
 
@@ -135,6 +136,7 @@ def test_the_cost_of_another_chain_on_the_same_symbols_moves_nothing(discount):
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("discount", "asymmetry"), [(0.0, 0.21), (0.5, 0.10), (0.9, 0.019), (1.0, 0.0)])
 def test_the_mean_field_is_a_gradient_at_discount_one_only(discount, asymmetry):
     process, size = tabular(), 1e-5
@@ -158,6 +160,7 @@ def test_the_gradient_of_p_is_minus_the_mean_score():
     np.testing.assert_allclose(rate_gradient(truth, process).prediction_logits, expected, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_a_network_of_two_units_is_its_table_of_four_memories():
     rng = np.random.default_rng(0)
     weights = [rng.normal(size=(5, columns)) for columns in (2, 2, 1)]
@@ -226,6 +229,7 @@ def test_the_even_process_has_the_local_minimum_that_repeats_the_last_symbol():
     assert np.abs(found.jac).max() < 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("discount", "excess"), [(0.99, 2.4e-7), (0.9, 2.4e-5), (0.5, 6.1e-4), (0.0, 2.6e-3)])
 def test_the_rule_leads_to_a_zero_of_the_mean_field_a_little_above_the_least_rate(discount, excess):
     def pair(odds):
@@ -246,6 +250,7 @@ def test_the_rule_leads_to_a_zero_of_the_mean_field_a_little_above_the_least_rat
 # --- what is refused ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_entangled_p_has_a_rate_and_a_gradient_but_no_parts():
     pair = FinitePair(softmax(series((2, 2, 2), lambda i: np.sin(1 + i)), axis=-1), entangled_p())
     with pytest.raises(ValueError, match="entangles"):

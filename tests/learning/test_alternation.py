@@ -11,6 +11,7 @@ from kullback.families import Beta, Gaussian, Poisson
 from kullback.learning import EM, AllAtOnce, GainBelow, alternate, begin, em, fit
 from kullback.models import HiddenMarkovModel, Mixture
 from learning.proof_data import equal_bits
+from tiers import slow
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.choice([-1.0, 2.0], (300, 1)) + RNG.normal(size=(300, 2))
@@ -93,7 +94,9 @@ def nearest(model, guess):
     return Coins(guess.members / guess.mass, chances), guess.bound / guess.mass
 
 
-@pytest.mark.parametrize("discriminate", [free, first_column_only, hard], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "discriminate", [slow(free), first_column_only, hard], ids=("free", "first_column_only", "hard")
+)
 def test_the_bound_never_falls_whatever_the_guess_may_be(discriminate):
     rng = np.random.default_rng(1)
     chances = np.where(rng.random((400, 1)) < 0.4, [[0.9, 0.8, 0.7, 0.9]], [[0.2, 0.3, 0.1, 0.4]])

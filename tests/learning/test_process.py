@@ -118,6 +118,7 @@ def test_a_window_is_the_sum_of_its_rows_one_by_one(critic):
     assert (np.asarray(found.novelty)[np.asarray(found.predicted) == 0] == 0).all()
 
 
+@pytest.mark.slow
 def test_a_network_predicts_along_the_path_of_its_units():
     rng = np.random.default_rng(0)
     weights = [rng.normal(size=(4, columns)) for columns in (1, 1, 1)]

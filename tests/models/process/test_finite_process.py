@@ -30,6 +30,7 @@ def test_entropy_rates_are_those_that_are_known(name):
     assert abs(TRUTHS[name].entropy_rate - ENTROPY_RATES[name]) < 1e-8
 
 
+@pytest.mark.slow
 def test_the_entropy_rate_of_a_process_that_hides_its_state_is_that_of_long_words():
     rng = np.random.default_rng(0)
     truth = FiniteProcess(rng.dirichlet(np.ones(4), 2).reshape(2, 2, 2))
@@ -54,6 +55,7 @@ def test_states_that_are_left_for_ever_are_taken_out():
     np.testing.assert_array_equal(found.transition, even.transition)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TRUTHS)
 def test_draws_have_the_law_of_words(name):
     truth, length, blocks = TRUTHS[name], 3, 40

@@ -66,6 +66,7 @@ def test_the_excess_is_finite_with_its_gradient_where_units_never_fail(process):
     assert all(np.isfinite(part).all() for part in slope)
 
 
+@pytest.mark.slow
 def test_noise_draws_from_the_memory(process):
     draws = 20_000
     states, table = np.asarray(process.states()), process.pair().memory
@@ -85,6 +86,7 @@ def test_the_energy_of_rows_sums_that_of_all_memories(process):
     np.testing.assert_allclose(-np.sum(process.log_likelihood(Batch(ROWS))), whole[0], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_probabilities_of_sequences_sum_to_one_given_the_first_row(process):
     words = np.array(list(itertools.product(range(2), repeat=4)))
     chances = np.exp(-np.asarray(process.energy(words)))
@@ -99,6 +101,7 @@ def test_a_new_sequence_forgets_the_one_before(process):
     assert found[0] == 0
 
 
+@pytest.mark.slow
 def test_draws_of_sequences_have_the_law_of_the_tables(process):
     z, x = (np.asarray(part) for part in process.sample_sequence(0, 20_000))
     place = np.argmax(
@@ -114,6 +117,7 @@ def test_draws_of_sequences_have_the_law_of_the_tables(process):
             assert abs(hit.mean() - chance) < 4.5 * (chance * (1 - chance) / len(at)) ** 0.5
 
 
+@pytest.mark.slow
 def test_rows_are_predicted_by_the_mean_over_memories(process):
     # brute force: the memory before the third row has moved once by q, from any start
     chains, pair = 20_000, process.pair()
