@@ -23,6 +23,7 @@ from benchmarks import (
     networks,
     online,
     pac_bayes,
+    process,
     reading,
     scaling,
     search_cost,
@@ -59,6 +60,7 @@ COMPARISONS = {
         pac_bayes,
         tune,
         learning_coefficient,
+        process,
     )
 }
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import kullback
 from contracts.models import BY_GRADIENTS, CASES, draw_all, each_model, energy_of, energy_of_all, log_posterior, renamed
 from contracts.quick import quick
 from kullback.families import Batch, Extent
@@ -20,7 +21,7 @@ from kullback.learning import combine, e_step, em, em_step, m_step, merge, onlin
 from kullback.models import BY_GRADIENTS as REGISTRY_BY_GRADIENTS
 from kullback.models import REGISTRY
 
-DRAWS, ROWS = 20_000, 400
+DRAWS, ROWS, FEW = 20_000, 400, 2_000
 
 
 def test_every_model_has_a_case():
@@ -167,16 +168,21 @@ def test_combination_has_the_least_weighted_relative_entropy(case):
         assert total(other) > least
 
 
-def test_relative_entropy_of_the_joints_is_that_of_samples(case):
+def test_relative_entropy_of_the_joints_and_of_what_is_hidden_is_that_of_samples(case):
     @quick
-    def gains(a, b, key):
+    def asked(a, b, key):
         h, v = draw_all(a, key, (DRAWS,))
-        return energy_of_all(b, v, h) - energy_of_all(a, v, h)
+        gain, visible = energy_of_all(b, v, h) - energy_of_all(a, v, h), Batch(v[:FEW])
+        apart = a.log_likelihood(visible) - b.log_likelihood(visible)
+        return gain, gain[:FEW] - apart, *kullback.relative_entropy(a, b, of="conditional", n=FEW)
 
-    gain = np.asarray(gains(case.truth, case.other, jax.random.key(4)))
+    gain, hidden, conditional, error = map(np.asarray, asked(case.truth, case.other, jax.random.key(4)))
     z = (np.mean(gain) - float(apart(case.truth, case.other))) / (np.std(gain) / np.sqrt(len(gain)))
     assert abs(z) < 4.5
     assert float(apart(case.truth, case.truth)) == 0
+    # the chain rule: of hidden given visible it is the joint's less the marginal's
+    assert error > 0
+    assert abs(np.mean(hidden) - conditional) < 4.5 * np.hypot(error, np.std(hidden) / np.sqrt(len(hidden)))
 
 
 def test_padding_is_not_looked_at(case):

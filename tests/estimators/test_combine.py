@@ -180,6 +180,10 @@ def test_relative_entropy_of_fits():
         kullback.relative_entropy(a, b, of="both")
     with pytest.raises(ValueError, match="for mixtures"):
         kullback.relative_entropy(Poisson(1.0), Poisson(2.0), of="bound")
+    conditional = kullback.relative_entropy(a, b, of="conditional", n=50_000)
+    assert conditional.value + value == pytest.approx(joint, rel=1e-12)
+    assert conditional.standard_error == error
+    assert kullback.relative_entropy(Poisson(1.0), Poisson(2.0), of="conditional") == (0, 0)
 
 
 def test_a_fit_of_no_weight_says_nothing():

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import optax
 
-from kullback.families import Batch, DiagonalGaussian, Gaussian, Poisson, TimeIndex
+from kullback.families import Batch, Categorical, DiagonalGaussian, Gaussian, Poisson, TimeIndex
 from kullback.learning import (
     EM,
     Averaged,
@@ -23,6 +23,7 @@ from kullback.learning import (
     OnlineEM,
     Optimizer,
     PointRate,
+    ProcessGradient,
     ReweightedWakeSleep,
     SampledInertia,
     WakeSleep,
@@ -39,6 +40,8 @@ from kullback.models import (
     Network,
     RestrictedBoltzmannMachine,
     Ridge,
+    SpikingMemory,
+    TabularMemory,
     VariationalAutoencoder,
 )
 from kullback.runtime import as_numpy
@@ -144,6 +147,19 @@ def boltzmann(gaussian: bool = False) -> Any:
 
 def binary_rows() -> list[Batch]:
     return rows_of(proof.rbm_rows, np.float64)
+
+
+def memory_of_two() -> Any:
+    return as_numpy(TabularMemory.random(2, 3, 0))
+
+
+def spiking() -> Any:
+    return as_numpy(SpikingMemory.random(Categorical([0.2, 0.3, 0.5]), 3, 0, dtype=np.float32))
+
+
+def symbols(dtype: Any = np.float64, time: bool = True) -> list[Batch]:
+    parts = zip((COUNTS % 3).astype(dtype), WEIGHTS.astype(dtype), strict=True)
+    return [Batch(part, weight, time=TimeIndex(BEGINS) if time else None) for part, weight in parts]
 
 
 class Case(NamedTuple):
@@ -262,6 +278,20 @@ CASES = {
         Gradient(EnergyGame("mmd", 16), Optimizer(two_rates, learning_rate=0.02, sampler_rate=0.001)),
         lambda: as_numpy(EnergySampler.start(2, 0, hidden=(4,))),
         lambda: points(dtype=np.float32),
+        divides=False,
+    ),
+    "ProcessGradient": Case(  # halves of a window draw other memories than the whole
+        ProcessGradient(Optimizer(learning_rate=0.01), 0.9, 3),
+        ProcessGradient(Optimizer(learning_rate=0.02), 0.8, 3),
+        memory_of_two,
+        symbols,
+        divides=False,
+    ),
+    "ProcessGradient, one chain": Case(
+        ProcessGradient(Optimizer(optax.sgd, learning_rate=0.1), 0.9, 1, Optimizer(learning_rate=0.01)),
+        ProcessGradient(Optimizer(optax.sgd, learning_rate=0.2), 0.8, 1, Optimizer(learning_rate=0.02)),
+        spiking,
+        lambda: symbols(np.float32, time=False),
         divides=False,
     ),
     "Only": Case(

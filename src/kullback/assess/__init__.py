@@ -11,6 +11,8 @@ from kullback.assess._concentration import (
     kl_inverse,
     xi,
 )
+from kullback.assess._cost_rates import cost_rates
+from kullback.assess._costs import Costs, costs
 from kullback.assess._criteria import Criteria, LeaveOneOut, compare_criteria, criteria, psis_loo, waic
 from kullback.assess._diagnostics import Diagnostics, diagnose
 from kullback.assess._estimated_coefficient import (
@@ -25,6 +27,7 @@ from kullback.assess._loss_variation import LossVariation, loss_variation
 from kullback.assess._pac_bayes import PacBayesBound, pac_bayes_bound, pac_bayes_kl
 from kullback.assess._race import Race, race
 from kullback.assess._random_weights import GaussianWeights
+from kullback.assess._rate import Rate, RateParts, mean_field, rate, rate_gradient, rate_parts
 from kullback.assess._refit import negative_log_likelihoods, zero_one_losses
 from kullback.assess._region import CredibleRegion, credible_region
 from kullback.assess._resample import OutOfBag, generalization_gap, out_of_bag
@@ -54,6 +57,7 @@ __all__ = [
     "ChartCertificate",
     "Coefficient",
     "ConfidenceInterval",
+    "Costs",
     "CredibleRegion",
     "Criteria",
     "Diagnostics",
@@ -68,6 +72,8 @@ __all__ = [
     "OutOfBag",
     "PacBayesBound",
     "Race",
+    "Rate",
+    "RateParts",
     "RowLosses",
     "Selection",
     "Settings",
@@ -79,6 +85,8 @@ __all__ = [
     "bias_variance",
     "chernoff_interval",
     "compare_criteria",
+    "cost_rates",
+    "costs",
     "credible_region",
     "criteria",
     "cross_validate",
@@ -93,6 +101,7 @@ __all__ = [
     "learning_coefficient_curve",
     "leave_future_out",
     "loss_variation",
+    "mean_field",
     "minibatch_learning_coefficient",
     "mixture_coefficient",
     "naive_bayes_coefficient",
@@ -105,6 +114,9 @@ __all__ = [
     "prequential_loss",
     "psis_loo",
     "race",
+    "rate",
+    "rate_gradient",
+    "rate_parts",
     "reduced_rank_coefficient",
     "select",
     "tanh_coefficient",

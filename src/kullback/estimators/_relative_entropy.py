@@ -7,6 +7,7 @@ import numpy as np
 
 from kullback import geometry
 from kullback.core import Batch
+from kullback.families import ExponentialFamily
 from kullback.geometry import Estimate
 from kullback.models import Mixture, variational_bound
 from kullback.runtime import computing
@@ -15,22 +16,23 @@ from kullback.runtime import computing
 def relative_entropy(
     p: Any,
     q: Any,
-    of: Literal["joint", "marginal", "bound"] = "joint",
+    of: Literal["joint", "marginal", "conditional", "bound"] = "joint",
     n: int = 100_000,
     random_state: int = 0,
 ) -> Any:
     """D(p, q) = E_p[log p/q] in nats, between two families, models or fitted estimators of one kind.
 
     For models with hidden variables `of` says what is compared: "joint" is p(h, v), exactly; "marginal" is p(v), by n
-    points drawn from p, as an `Estimate` with its standard error; "bound" is an upper bound of the marginal's for
-    mixtures, that does not depend on the order of the components. With nothing hidden all are the same.
+    points drawn from p, as an `Estimate` with its standard error; "conditional" is p(h | v) on average over v, the
+    joint's less the marginal's, with the same error; "bound" is an upper bound of the marginal's for mixtures, that
+    does not depend on the order of the components. With nothing hidden the conditional is 0, and the others are one.
 
     >>> from kullback.families import Poisson
     >>> round(float(relative_entropy(Poisson(rate=2.0), Poisson(rate=3.0))), 4)
     0.1891
     """
-    if of not in ("joint", "marginal", "bound"):
-        raise ValueError(f"of is {of!r}: it must be 'joint', 'marginal' or 'bound'.")
+    if of not in ("joint", "marginal", "conditional", "bound"):
+        raise ValueError(f"of is {of!r}: it must be 'joint', 'marginal', 'conditional' or 'bound'.")
     if hasattr(p, "to_model") and hasattr(q, "to_model"):
         with computing():
             answer = relative_entropy(p.to_model(), q.to_model(), of, n, random_state)
@@ -41,6 +43,12 @@ def relative_entropy(
         if not isinstance(p, Mixture) or not isinstance(q, Mixture):
             raise ValueError(f"of='bound' is for mixtures: p is a {type(p).__name__}, q is a {type(q).__name__}.")
         return variational_bound(p, q)
+    if of == "conditional":
+        joint = geometry.relative_entropy(p, q)  # it refuses models of two kinds
+        if isinstance(p, ExponentialFamily):
+            return Estimate(joint * 0, joint * 0)
+        value, error = relative_entropy(p, q, "marginal", n, random_state)
+        return Estimate(joint - value, error)
     points = Batch(p.sample(jax.random.key(random_state), (n,)))
     gain = p.log_likelihood(points) - q.log_likelihood(points)
     return Estimate(gain.mean(axis=0), gain.std(axis=0, ddof=1) / np.sqrt(n))

@@ -3,6 +3,7 @@
 | algorithm | learner | the models it is nearest to | weights |
 |---|---|---|---|
 | `em` | `EM` | one per data point | 1/N each |
+| `alternate` | `Alternation` | one per data point, with a guess of what is hidden: variational, Bayes | 1/N each |
 | `online_em` | `OnlineEM` | the current model (the inertia), and one per point of the batch | 1−γ, and γ/N each |
 | | `SampledInertia` | points drawn from the current model, and one per point of the batch | 1−γ, and γ/N each |
 | | `NaturalGradientEM` | as `OnlineEM`, to first order in γ: along the tangent | |
@@ -15,6 +16,7 @@
 | | `Gradient` of `FollowEnergy` | a given energy, as far as draws of a sampler tell | |
 | | `Gradient` of `EnergyGame` | one per data point, and a sampler nearest to the model | 1/N each |
 | | `ContrastiveDivergence` | one per data point, less points of chains that have the model's law | 1/N each, −1/M |
+| | `ProcessGradient` | a memory that moves with the truth, as far as one window of a stream tells | 1/rows each |
 | `combine` | | the fitted models | α_m |
 | `combine_by_dreams` | any | points that the fitted models draw | α_m |
 
@@ -25,6 +27,7 @@ learners of learners.
 
 from kullback.learning._adaptive_jit import adaptive_jit
 from kullback.learning._alternate import Alternate, Only
+from kullback.learning._alternation import Alternation, alternate
 from kullback.learning._averaged import Averaged
 from kullback.learning._averaged_iterates import AveragedIterates
 from kullback.learning._combine import combine, shares
@@ -60,6 +63,8 @@ from kullback.learning._natural_wake_sleep import LayerMoments, NaturalWakeSleep
 from kullback.learning._online_em import DecayingRate, OnlineEM, decaying_rate, online_em, online_em_step
 from kullback.learning._path_weights import PathWeights
 from kullback.learning._place_file import load_place, save_place
+from kullback.learning._process import ProcessGradient, ProcessMessage, ProcessState
+from kullback.learning._process_window import Baseline, ProcessMemory, Report, Window, process_window
 from kullback.learning._rules import (
     CONVERGED,
     DATA_ENDED,
@@ -98,8 +103,10 @@ __all__ = [
     "NO_GAIN",
     "AllAtOnce",
     "Alternate",
+    "Alternation",
     "Averaged",
     "AveragedIterates",
+    "Baseline",
     "Batches",
     "Best",
     "Boosted",
@@ -139,6 +146,11 @@ __all__ = [
     "PathWeights",
     "Place",
     "PointRate",
+    "ProcessGradient",
+    "ProcessMemory",
+    "ProcessMessage",
+    "ProcessState",
+    "Report",
     "Resident",
     "ReweightedWakeSleep",
     "Rule",
@@ -153,9 +165,11 @@ __all__ = [
     "Wake",
     "WakeSleep",
     "Watch",
+    "Window",
     "WithDreams",
     "adam",
     "adaptive_jit",
+    "alternate",
     "begin",
     "boost",
     "check_draws",
@@ -183,6 +197,7 @@ __all__ = [
     "negative_log_likelihood",
     "online_em",
     "online_em_step",
+    "process_window",
     "sampled_inertia_step",
     "save_place",
     "shares",

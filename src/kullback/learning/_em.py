@@ -7,10 +7,9 @@ import jax.numpy as jnp
 
 from kullback.core import Batch, Statistics
 from kullback.learning._adaptive_jit import adaptive_jit
+from kullback.learning._alternation import alternate
 from kullback.learning._data import AllAtOnce
-from kullback.learning._fit import begin, fit
-from kullback.learning._learner import AT_ONCE, Clock, ClosedFormT, Gathered, Learner, StepInfo
-from kullback.learning._rules import GainBelow
+from kullback.learning._learner import AT_ONCE, Clock, ClosedFormT, Gathered, Learner, Scalar, StepInfo
 from kullback.learning._step import gather, move
 
 
@@ -23,7 +22,12 @@ class StatisticsLearner(Learner[ClosedFormT, None, None, Statistics]):
         self, model: ClosedFormT, state: None, memory: None, batch: Batch, clock: Clock
     ) -> Gathered[Statistics, None]:
         """E-step: the statistics under the posterior of the model."""
-        return Gathered(model.expected_statistics(batch)[0], None)
+        return Gathered(self.expect(model, batch), None)
+
+    def expect(self, model: ClosedFormT, batch: Batch) -> Statistics:
+        """Return what the posterior of the model says of a batch: the half of EM that discriminates."""
+        statistics: Statistics = model.expected_statistics(batch)[0]
+        return statistics
 
 
 class EM(StatisticsLearner[ClosedFormT]):
@@ -40,6 +44,11 @@ class EM(StatisticsLearner[ClosedFormT]):
     ) -> tuple[ClosedFormT, None, StepInfo]:
         """M-step: the model with these statistics."""
         return model.maximize(message, self.prior), None, info_of(message)
+
+    def nearest(self, model: ClosedFormT, message: Statistics) -> tuple[ClosedFormT, Scalar]:
+        """Return the model with these statistics, and what the old one was worth: the half of EM that generates."""
+        moved, _, info = self.move(model, None, message, AT_ONCE)
+        return moved, info.value
 
 
 def info_of(statistics: Statistics) -> StepInfo:
@@ -73,7 +82,8 @@ def em(
 ) -> tuple[ClosedFormT, list[float]]:
     """Move to the model nearest to the data until its log-likelihood gains less than `tolerance` nats per point.
 
-    Returns the model, and the average log-likelihood before each step. Without a prior it never falls.
+    It is `alternate` with the posterior for one half and the nearest model for the other. Returns the model, and the
+    average log-likelihood before each step. Without a prior it never falls.
 
     >>> from kullback.families import Poisson
     >>> from kullback.models import Mixture
@@ -82,10 +92,5 @@ def em(
     >>> [round(float(rate)) for rate in model.components.rate]
     [1, 12]
     """
-    if steps < 1:
-        return model, []
     learner: EM[ClosedFormT] = EM(prior)
-    data, rule = AllAtOnce(batch), GainBelow(tolerance, steps)
-    history: list[StepInfo] = []
-    place, _ = fit(learner, begin(learner, model, data, rule), data, rule, record=history.extend)
-    return place.model, [float(info.value) for info in history]
+    return alternate(learner.expect, learner.nearest, model, batch, steps, tolerance)

@@ -99,6 +99,8 @@ class Learner(eqx.Module, Generic[ModelT, StateT, MemoryT, MessageT]):
     unit: ClassVar[str] = "nats per point"
     #: Whether its clock needs a key. Learners of learners ask the others.
     draws_at_random: ClassVar[bool] = True
+    #: Whether it takes many more steps than it takes to pay for compiling them with care, however small they are.
+    takes_many_steps: ClassVar[bool] = False
 
     def init(self, model: ModelT, start: Start) -> StateT:
         """Return the state to begin with; `start()` is some of the data, where there is any to look at."""

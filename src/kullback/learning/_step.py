@@ -199,7 +199,8 @@ def run(
     Steps go together as long as all that comes of them is finite. Where it is not, they are taken again one by one.
     """
     numbers = sum(np.size(part) for part in (batches.values, batches.inputs) if part is not None)
-    compiled = _run_few if numbers <= _FEW * len(batches.values) else _run_many
+    few = numbers <= _FEW * len(batches.values) and not learner.takes_many_steps
+    compiled = _run_few if few else _run_many
     counts = active & _have_points(batches)
     infos = [StepInfo(0.0, 0.0, True)] * len(active)
     where, number, points = (model, state, memory), int(clock.step), clock.points

@@ -44,6 +44,21 @@ from kullback.models.hidden_markov import HiddenMarkovModel, HiddenMarkovStatist
 from kullback.models.kernels import MOST_SPREAD, untrusted
 from kullback.models.linear import PARAMETERS as LINEAR_PARAMETERS
 from kullback.models.linear import LinearDynamicalSystem, LinearStatistics, Smoothed, States, subspace_start
+from kullback.models.process import (
+    FiniteGenerative,
+    FinitePair,
+    FiniteProcess,
+    MutableProcess,
+    SpikingMemory,
+    TabularMemory,
+    closed_class,
+    even_process,
+    golden_mean,
+    merge_beliefs,
+    nonunifilar,
+    second_order,
+    stationary_law,
+)
 
 #: Earlier names.
 agreeing, spread_out, unite = average_matching, spread_start, concatenate_mixtures
@@ -51,12 +66,15 @@ agreeing, spread_out, unite = average_matching, spread_start, concatenate_mixtur
 #: Every model with a closed form, and those that learn by gradients. The contract tests go through these lists.
 REGISTRY = (Mixture, FactorAnalysis, ProbabilisticPCA, CompoundDirichlet, HiddenMarkovModel, LinearDynamicalSystem)
 BY_GRADIENTS = (HelmholtzMachine, RestrictedBoltzmannMachine)
+#: Memories that follow a stream.
+PROCESSES = (TabularMemory, SpikingMemory)
 
 __all__ = [
     "ACTIVATIONS",
     "BY_GRADIENTS",
     "LINEAR_PARAMETERS",
     "MOST_SPREAD",
+    "PROCESSES",
     "REGISTRY",
     "AutoencoderEnergy",
     "CompoundDirichlet",
@@ -70,6 +88,9 @@ __all__ = [
     "Ensemble",
     "FactorAnalysis",
     "Factors",
+    "FiniteGenerative",
+    "FinitePair",
+    "FiniteProcess",
     "FreeCoordinates",
     "FreeOutput",
     "FreeParameter",
@@ -84,6 +105,7 @@ __all__ = [
     "Mixture",
     "MixtureKind",
     "MixtureStatistics",
+    "MutableProcess",
     "Network",
     "Perceptron",
     "PerceptronEnergy",
@@ -97,7 +119,9 @@ __all__ = [
     "Scores",
     "SimplexLeaf",
     "Smoothed",
+    "SpikingMemory",
     "States",
+    "TabularMemory",
     "Tree",
     "Trees",
     "VariationalAutoencoder",
@@ -107,6 +131,7 @@ __all__ = [
     "average_weights",
     "check_temperature",
     "check_want",
+    "closed_class",
     "combine_linear",
     "complete",
     "concatenate_mixtures",
@@ -116,11 +141,17 @@ __all__ = [
     "ensemble",
     "ensemble_kind",
     "even_mixture",
+    "even_process",
     "free_coordinates",
+    "golden_mean",
+    "merge_beliefs",
+    "nonunifilar",
     "reduce",
     "row_modes",
+    "second_order",
     "spread_out",
     "spread_start",
+    "stationary_law",
     "subspace_start",
     "unite",
     "untrusted",
