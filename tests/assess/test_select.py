@@ -26,6 +26,7 @@ def test_bic_is_that_of_each_fit():
     np.testing.assert_allclose(found.estimator.means_, fits[1].means_)
 
 
+@pytest.mark.slow
 def test_held_out_is_cross_validation_paired_by_row():
     found = select(GaussianMixture(random_state=0), X, n_components=[1, 2, 3], criterion="held-out", folds=4, seed=3)
     losses = np.empty((3, len(X)))

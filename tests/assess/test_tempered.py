@@ -15,6 +15,7 @@ from kullback.assess._posterior import model_posterior
 from kullback.assess._tempered import begin_chains, draw_tempered
 from kullback.families import Gaussian
 from kullback.models import Mixture
+from tiers import slow
 
 SETTINGS = Settings(4, 1500, 200, 4)
 ROWS = np.random.default_rng(0).normal([1.0, -0.5], [1.0, 1.0], (60, 2))
@@ -41,7 +42,7 @@ def exact(beta):
     return mean, variance, loss
 
 
-@pytest.mark.parametrize("betas", [[0.3], [0.0], pytest.param([0.1, 0.25, 0.5, 1.0], marks=pytest.mark.slow)])
+@pytest.mark.parametrize("betas", [[0.3], slow([0.0]), slow([0.1, 0.25, 0.5, 1.0])])
 def test_moments_of_a_normal_mean_are_exact_at_every_temperature(betas):
     draws = jax.tree.map(np.asarray, draw(jnp.asarray(betas), ROWS, np.ones(60)))
     for rung, beta in enumerate(betas):
@@ -69,6 +70,7 @@ def test_the_loss_falls_with_the_inverse_temperature_as_its_variance_says():
     assert abs(slope - square.mean()) < 3 * error
 
 
+@pytest.mark.slow
 def test_rows_without_weight_change_nothing():
     inside = np.arange(60) < 50
     some, others = (np.where(inside[:, None], ROWS, value) for value in (7.0, -1e6))

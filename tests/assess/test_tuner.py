@@ -101,6 +101,7 @@ def test_expected_improvement_has_a_third_of_the_regret_of_chance():
     assert found["expected-improvement"] < found["random"] / 3
 
 
+@pytest.mark.slow
 def test_cross_entropy_closes_in():
     tuner = Tuner({"x": (0.0, 1.0), "y": (1e-3, 1e3, "log"), "kind": ["a", "b"]}, "cross-entropy", seed=0)
     for _ in range(120):
