@@ -88,19 +88,18 @@ def capital(x, m, alpha, sign):
     return np.array(path)
 
 
-def test_ends_are_where_the_capital_reaches_its_limit():
-    rng = np.random.default_rng(7)
-    x = rng.beta(2, 6, 120)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_ends_are_where_the_capital_reaches_its_limit(sign):
+    """An end moves to a value with the row by which the capital there reaches 2/α, and the next value has not yet."""
+    x = np.random.default_rng(7).beta(2, 6, 120)
     found = BettingSequence(0.1).update(x)
-    for m in (0.05, 0.15, 0.2, 0.3, 0.35, 0.5):
-        above = np.maximum.accumulate(capital(x, m, 0.1, 1)) >= 2 / 0.1
-        below = np.maximum.accumulate(capital(x, m, 0.1, -1)) >= 2 / 0.1
-        # ends are rounded outwards to the grid, whose steps are less than π/8191·√(m(1−m))
-        step = 1.01 * np.pi / 8191 * (m * (1 - m)) ** 0.5
-        assert (found.lower[above] >= m - step).all()
-        assert (found.lower[~above] <= m).all()
-        assert (found.upper[below] <= m + step).all()
-        assert (found.upper[~below] >= m).all()
+    ends = found.lower if sign > 0 else found.upper
+    changes = np.flatnonzero(np.diff(ends)) + 1
+    assert len(changes) > 20
+    for row in changes[::3]:
+        step = 1.1 * sign * np.pi / 8191 * (ends[row] * (1 - ends[row])) ** 0.5
+        assert capital(x, ends[row], 0.1, sign)[: row + 1].max() >= 20 * (1 - 1e-9)
+        assert capital(x, ends[row] + step, 0.1, sign)[: row + 1].max() < 20
 
 
 def test_the_capital_is_fair_and_has_mean_one():

@@ -143,7 +143,7 @@ def test_answers_have_the_law_of_networks_that_are_drawn_whole(kind):
         "custom": lambda: Custom(jax.random.normal(key, (3, 3)), Fixed(jax.numpy.ones(3))),
     }[kind]()
     weights = GaussianWeights.around(made, 0.3)
-    x = np.array([0.5, -1.0, 2.0], np.float32)
+    x = np.array([0.3, -0.4, 0.5], np.float32)  # biases count as much as weights
     one, other = (draw_answers(weights, x, 4_000, fresh) for fresh in (True, False))
     assert scipy.stats.ks_2samp(one, other).pvalue > 1e-3
     assert abs(np.corrcoef(one[1:], one[:-1])[0, 1]) < 4 / 4_000**0.5  # rows are independent
@@ -187,6 +187,7 @@ def test_rows_that_happen_to_be_alike_are_not_refused():
         ({"delta": 0.0}, "delta is 0.0"),
         ({"epochs": 0}, "epochs is 0"),
         ({"prior_scale": -1.0}, "prior_scale is -1.0"),
+        ({"learning_rate": 0.0}, "learning_rate is 0.0"),
         ({"prior_rows": (X[:, :2], Y)}, "make them alike"),
     ],
 )

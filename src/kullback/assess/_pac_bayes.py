@@ -19,7 +19,7 @@ from kullback.assess._interval import check_delta, check_entries, check_rows
 from kullback.assess._prior_rows import check_apart, check_classes
 from kullback.assess._random_weights import GaussianWeights
 from kullback.core import Batch, Fixed, trainable_leaves
-from kullback.learning import Epochs, Gradient, Loss, Minibatches, Optimizer, begin, decaying_adam, fit
+from kullback.learning import LIMIT, Epochs, Gradient, Loss, Minibatches, Optimizer, begin, decaying_adam, fit
 from kullback.runtime import as_numpy, computing, filter_jit
 
 #: Probabilities below this count as this: the loss that is learned from lies in [0, 1].
@@ -142,8 +142,9 @@ def pac_bayes_bound(
     """
     check_delta("delta", delta)
     _check_counts(epochs=epochs, prior_epochs=prior_epochs, batch_rows=batch_rows, draws=draws)
-    if not (np.isfinite(prior_scale) and prior_scale > 0):
-        raise ValueError(f"prior_scale is {prior_scale}: it must be a positive number.")
+    for name, number in (("prior_scale", prior_scale), ("learning_rate", learning_rate)):
+        if not (np.isfinite(number) and number > 0):
+            raise ValueError(f"{name} is {number}: it must be a positive number.")
     X, y = check_classes("X", X, y)
     with computing(32):
         prior = GaussianWeights.around(jax.tree.map(_as_single, network), prior_scale)
@@ -221,7 +222,7 @@ def _learn(
     learner: Any = Gradient(objective, optimizer)
     rule = Epochs(epochs, keeps_best=False)
     place, reason = fit(learner, begin(learner, model, data, rule, seed), data, rule, seed=seed)
-    if "not finite" in reason:
+    if reason != LIMIT:  # the passes that were asked for
         raise ValueError(f"the bound was not learned: {reason}")
     return place.model
 
