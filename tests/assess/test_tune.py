@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 import kullback
 from assess.stand_ins import Lottery, Offset, numbered
 from kullback.assess import Tuner, tune
+from kullback.assess._estimators import row_scores
 from kullback.assess._paired import mean_of
 
 RNG = np.random.default_rng(0)
@@ -161,6 +162,17 @@ def test_bad_arguments(change, sentence):
 def test_what_has_no_log_likelihood_is_refused(estimator, sentence):
     with pytest.raises(TypeError, match=sentence):
         tune(estimator, numbered(50), space={"gain": [0.0]})
+
+
+def test_targets_of_an_estimator_without_are_refused():
+    with pytest.raises(TypeError, match=r"Offset.score_samples takes no targets: leave y out"):
+        tune(Offset(), numbered(50), np.zeros(50), space={"gain": [0.0]})
+
+
+@pytest.mark.parametrize("gain", [math.nan, math.inf])
+def test_scores_that_are_no_numbers_are_refused(gain):
+    with pytest.raises(ValueError, match=rf"Offset.score_samples is {gain} at row 0: it must be a number, or −inf"):
+        row_scores(Offset(gain), numbered(3), None)
 
 
 def test_scores_that_are_not_of_rows_are_refused():

@@ -1,5 +1,6 @@
 """What this room asks of an estimator, whoever made it, and of tables of rows."""
 
+import inspect
 import math
 import warnings
 from typing import Any, Protocol, runtime_checkable
@@ -85,17 +86,29 @@ def fit_quietly(estimator: Any, X: Any, y: Any) -> tuple[Any, str]:
 
 def row_scores(estimator: Any, X: Any, y: Any) -> NDArray[np.float64]:
     """Return the log-likelihood of each row in nats, −inf where it is impossible; refuse answers that are none."""
-    answer = estimator.score_samples(X) if y is None else estimator.score_samples(X, y)
     name = type(estimator).__name__
+    if y is not None and not _takes_targets(estimator):
+        raise TypeError(f"{name}.score_samples takes no targets: leave y out.")
+    answer = estimator.score_samples(X) if y is None else estimator.score_samples(X, y)
     if isinstance(answer, tuple) or np.shape(answer) != (row_count(X, y, 0),):
         raise TypeError(
-            f"{name}.score_samples does not return one log-likelihood for each row, so rows cannot be held out of it: "
-            "of sequences, compare by criterion='bic'."
+            f"{name}.score_samples does not return one log-likelihood for each row, so rows cannot be compared: "
+            "of models of sequences, choose by select(…, criterion='bic')."
         )
     scores = np.asarray(answer, dtype=np.float64)
-    if np.isnan(scores).any():
-        raise ValueError(f"{name}.score_samples is NaN at row {int(np.argmax(np.isnan(scores)))}.")
+    bad = np.isnan(scores) | (scores == np.inf)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"{name}.score_samples is {scores[row]} at row {row}: it must be a number, or −inf.")
     return scores
+
+
+def _takes_targets(estimator: Any) -> bool:
+    try:
+        inspect.signature(estimator.score_samples).bind(None, None)
+    except TypeError:
+        return False
+    return True
 
 
 def parameter_count(estimator: Any, X: Any) -> int | None:

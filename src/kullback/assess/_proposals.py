@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from kullback.assess._space import Setting, Space
 from kullback.assess._surrogate import expected_improvement
+from kullback.runtime import computing
 
 
 class Proposal(abc.ABC):
@@ -80,8 +81,6 @@ class CrossEntropySearch(Proposal):
 
     def draw(self, tried: NDArray[np.float64], risks: NDArray[np.float64], best: Setting | None) -> list[Setting]:
         """Return the next of a population."""
-        from kullback.runtime import computing
-
         if not self._waiting:
             with computing():
                 search, state = self._started()
@@ -92,8 +91,6 @@ class CrossEntropySearch(Proposal):
 
     def tell(self, coordinates: NDArray[np.float64], risk: float) -> None:
         """Move the distribution when a population is complete."""
-        from kullback.runtime import computing
-
         self._told.append((coordinates, risk))
         if len(self._told) < self.population:
             return
