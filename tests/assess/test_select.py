@@ -1,5 +1,7 @@
 """Choosing a number of components, against the same by hand."""
 
+import sys
+
 import numpy as np
 import pytest
 from sklearn.mixture import GaussianMixture
@@ -106,3 +108,26 @@ def test_bad_tables_and_estimators():
 
 class _WithoutBic(GaussianMixture):
     bic = None
+
+
+@pytest.mark.slow
+def test_criteria_of_the_posterior_choose_what_the_data_has():
+    column = X[:, :1]
+    by_row = select(kullback.GaussianMixture(random_state=0), column, n_components=[1, 2], criterion="waic")
+    assert by_row.n_components == 2
+    # of a regular model WAIC is AIC/2n up to higher orders, and WBIC is BIC/2 up to a constant of the prior
+    alone = kullback.GaussianMixture(1, random_state=0).fit(column)
+    assert by_row.rows[0]["value"] == pytest.approx(alone.aic(column) / 2 / len(column), abs=0.01)
+    assert by_row.rows[0]["error"] > 0
+    evidence = select(kullback.GaussianMixture(random_state=0), column, n_components=[1, 2], criterion="wbic")
+    assert evidence.n_components == 2
+    assert evidence.rows[0]["value"] == pytest.approx(alone.bic(column) / 2, abs=3.0)
+
+
+@pytest.mark.parametrize("criterion", ["waic", "wbic"])
+def test_criteria_of_the_posterior_say_what_they_need(criterion, monkeypatch):
+    with pytest.raises(TypeError, match="GaussianMixture has no to_model and to_batch, .*: choose by criterion='bic'"):
+        select(GaussianMixture(random_state=0), X, n_components=[1], criterion=criterion)
+    monkeypatch.setitem(sys.modules, "blackjax", None)
+    with pytest.raises(ImportError, match=r"blackjax is not installed, .*: pip install 'kullback\[sampling\]'\."):
+        select(kullback.GaussianMixture(random_state=0), X, n_components=[1], criterion=criterion)

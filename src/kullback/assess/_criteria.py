@@ -173,12 +173,12 @@ def criteria(
     beta = float(1 / np.log(rows))
     coefficient = estimate_from_draws(posterior, draw_posterior(posterior, beta, settings, seed), beta)
     wbic = None if coefficient.wbic is None else coefficient.wbic / rows
-    bayes = _bayes_losses(posterior, settings, seed + 1)
+    bayes = bayes_losses(posterior, settings, seed + 1)
     problem = bayes[2] or coefficient.problem
     return Criteria(rows, size, training, float(bic), *bayes[:2], wbic, coefficient, posterior.prior, problem)
 
 
-def _bayes_losses(
+def bayes_losses(
     posterior: Posterior, settings: Settings, seed: int
 ) -> tuple[RowLosses | None, LeaveOneOut | None, str | None]:
     """Return WAIC and LOO, or the sentence why there are none."""

@@ -21,6 +21,7 @@ from jaxtyping import Array, Float
 
 from kullback.assess._diagnostics import diagnose, mean_error
 from kullback.assess._posterior import function_posterior, model_posterior
+from kullback.assess._sampling import check_sampling
 from kullback.assess._tempered import (
     Density,
     Draws,
@@ -151,6 +152,7 @@ def descend(
 def draw_posterior(posterior: Posterior, beta: float, settings: Settings, seed: int) -> Draws:
     """Return draws at an inverse temperature, from chains around the start."""
     settings.check()
+    check_sampling()
     first, second = jax.random.split(jax.random.key(seed))
     starts = begin_chains(first, jnp.asarray(posterior.start), settings.chains)
     return draw_tempered(
