@@ -12,6 +12,7 @@ from kullback.assess._concentration import (
     xi,
 )
 from kullback.assess._criteria import Criteria, LeaveOneOut, compare_criteria, criteria, psis_loo, waic
+from kullback.assess._criteria_table import criteria_table
 from kullback.assess._diagnostics import Diagnostics, diagnose
 from kullback.assess._estimated_coefficient import (
     EstimatedCoefficient,
@@ -29,6 +30,7 @@ from kullback.assess._refit import negative_log_likelihoods, zero_one_losses
 from kullback.assess._region import CredibleRegion, credible_region
 from kullback.assess._resample import OutOfBag, generalization_gap, out_of_bag
 from kullback.assess._row_losses import Difference, RowLosses, paired_difference
+from kullback.assess._sampling import check_sampling
 from kullback.assess._select import Selection, select
 from kullback.assess._tempered import Settings
 from kullback.assess._tune import Tuning, tune
@@ -77,10 +79,12 @@ __all__ = [
     "bernoulli_kl",
     "bernstein_interval",
     "bias_variance",
+    "check_sampling",
     "chernoff_interval",
     "compare_criteria",
     "credible_region",
     "criteria",
+    "criteria_table",
     "cross_validate",
     "deep_linear_coefficient",
     "diagnose",

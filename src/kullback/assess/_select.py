@@ -173,7 +173,7 @@ def select(
     rows, seed = row_count(X, y, least=2), check_seed(seed)
     if criterion not in CRITERIA:
         raise ValueError(f"criterion is {criterion!r}: it must be one of {', '.join(map(repr, CRITERIA))}.")
-    counts = _check_counts(estimator, n_components)
+    counts = check_counts(estimator, n_components)
     plan = _folds(estimator, rows, y, folds, seed) if criterion == "held-out" else Folds([])
     candidates = []
     for count in tqdm(counts, unit=" candidates", disable=not verbose):
@@ -193,7 +193,8 @@ class _Candidate(NamedTuple):
     note: str
 
 
-def _check_counts(estimator: Any, n_components: Any) -> list[int]:
+def check_counts(estimator: Any, n_components: Any) -> list[int]:
+    """Return numbers of components in order; raise where they are none, or where the estimator has no such number."""
     if "n_components" not in estimator.get_params(deep=False):
         raise ValueError(f"{type(estimator).__name__} has no n_components to choose.")
     counts = list(n_components) if isinstance(n_components, Iterable) else []

@@ -185,8 +185,8 @@ class _Turn(NamedTuple):
 def _turns(settings: Settings, dtype: Any) -> _Turn:
     """Return all draws, those of the warm-up first.
 
-    Lengths and factors are the same for all keys: mapped over data sets, the loop over steps has one length. Short steps
-    enter where the posterior is narrow.
+    Lengths and factors are the same for all keys: mapped over data sets, the loop over steps has one length. Short
+    steps enter where the posterior is narrow.
     """
     random = np.random.default_rng(0)
     window = settings.warm_up // _WINDOWS
