@@ -123,9 +123,7 @@ def product_fixture(sets=40, seed=0, draws=2000):
     rng = np.random.default_rng(seed)
     data = rng.normal(size=(sets, ROWS)), rng.normal(size=(sets, ROWS))
     weight, settings = np.ones((sets, ROWS)), Settings(4, draws, 400, 8)
-    return Fixture(
-        product_rows, normal_prior, np.zeros(2), data, weight, product_population(), settings, product_total
-    )
+    return Fixture(product_rows, normal_prior, np.zeros(2), data, weight, product_population(), settings, product_total)
 
 
 # --- two components N(b, 1) for data of one, truth N(0, 1): λ = 3/4, m = 1
@@ -222,6 +220,4 @@ def rank_fixture(sets=16, seed=2, draws=3000):
     }
     start = np.zeros(HIDDEN * (INPUTS + OUTPUTS))
     settings = Settings(4, draws, 400, 8)
-    return Fixture(
-        rank_rows, normal_prior, start, data, np.ones((sets, ROWS)), rank_population(), settings, rank_total
-    )
+    return Fixture(rank_rows, normal_prior, start, data, np.ones((sets, ROWS)), rank_population(), settings, rank_total)

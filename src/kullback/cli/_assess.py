@@ -6,6 +6,9 @@ import typer
 
 from kullback.cli import _arguments as given
 
+#: Draws of each chain, and refits, where no number is given.
+DRAWS, REFITS = 2000, 50
+
 
 def assess(
     subject: Annotated[
@@ -34,7 +37,7 @@ def assess(
             min=0,
             metavar="INTEGER",
         ),
-    ] = 2000,
+    ] = DRAWS,
     refits: Annotated[
         int,
         typer.Option(
@@ -42,7 +45,7 @@ def assess(
             min=0,
             metavar="INTEGER",
         ),
-    ] = 50,
+    ] = REFITS,
     random_state: Annotated[
         int, typer.Option(help="The seed of chains, resamples and folds.", min=0, metavar="INTEGER")
     ] = 0,

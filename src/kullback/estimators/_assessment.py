@@ -87,7 +87,7 @@ def assess_estimator(
     >>> X = np.concatenate([rng.normal(-4, 1, (60, 1)), rng.normal(4, 1, (60, 1))])
     >>> found = assess_estimator(GaussianMixture(2, random_state=0).fit(X), X, draws=0, refits=0)
     >>> found.facts["parameters"], round(found.facts["loss"]["data"]["value"], 2)
-    (5, 2.1)
+    (5, 2.06)
 
     """
     check_is_fitted(estimator)
@@ -99,7 +99,7 @@ def assess_estimator(
         raise ValueError(
             f"the data has {data.rows} rows and the model {parameters} parameters: give more rows, or a smaller model."
         )
-    apart = None if held_out is None else _measure(estimator, can, "held-out rows", **_as_call(held_out))
+    apart = None if held_out is None else _measure(estimator, can, "held-out data", **_as_call(held_out))
     notes: list[str] = []
     found = _refit(estimator, can, X, lengths, refits, seed, notes)
     drawn = _draw(estimator, can, X, lengths, inputs, draws, seed, notes) if draws else None
@@ -140,11 +140,10 @@ def _measure(
     rows, width = len(X), np.shape(X)[1] if np.ndim(X) == 2 else 1
     if width != estimator.n_features_in_:
         raise ValueError(
-            f"the {name} {'have' if name[-1] == 's' else 'has'} {width} columns and the model "
-            f"{estimator.n_features_in_}: give the columns of the fit."
+            f"the {name} has {width} columns and the model {estimator.n_features_in_}: give the columns of the fit."
         )
     if rows < 2:
-        raise ValueError(f"the {name}: {rows} row. An interval needs two rows or more.")
+        raise ValueError(f"the {name} has {rows} row: an interval needs two or more.")
     if can.data == "pairs":
         scores = estimator.score_samples(X, y)
     elif can.data == "sequences":
@@ -231,12 +230,12 @@ def _criteria_facts(data: Units, parameters: int | None, drawn: Criteria | Estim
     coefficient = whole.coefficient if whole is not None else drawn if isinstance(drawn, EstimatedCoefficient) else None
     waic, loo = (None, None) if whole is None else (whole.waic, whole.loo)
     problem = whole.problem if whole is not None else None if coefficient is None else coefficient.problem
-    known = coefficient is not None and coefficient.value is not None
+    wbic = None if coefficient is None else coefficient.wbic
     return {
-        "coefficient": _coefficient(coefficient) if known else None,
+        "coefficient": None if coefficient is None or coefficient.value is None else _coefficient(coefficient),
         "criteria": {
             "bic": bic,
-            "wbic": coefficient.wbic / units if known and coefficient.wbic is not None else None,
+            "wbic": None if wbic is None else wbic / units,
             "waic": None if waic is None else _criterion(waic),
             "loo": None if loo is None else {**_criterion(loo), "high_pareto_k": loo.high_pareto_k},
         },

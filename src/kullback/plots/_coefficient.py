@@ -25,7 +25,7 @@ def plot_coefficient(estimates: Sequence[EstimatedCoefficient], axes: Axes | Non
     known = [each for each in estimates if each.value is not None]
     left_out = len(estimates) - len(known)
     label = "λ̂ ± 2 errors" + (f" ({left_out} left out)" if left_out else "")
-    temperatures = [1 / each.inverse_temperature for each in known]
+    temperatures = np.array([1 / each.inverse_temperature for each in known])
     values = np.array([each.value for each in known], dtype=float)
     reach = _ERRORS * np.array([each.standard_error for each in known], dtype=float)
     axes.errorbar(temperatures, values, reach, fmt="o-", color=COLORS["blue"], label=label, markersize=4, capsize=2)

@@ -31,5 +31,5 @@ def plot_pareto_k(pareto_k: Any, axes: Axes | None = None) -> Axes:
         axes.plot(rows[chosen], values[chosen], "o", color=color, markersize=size, markeredgewidth=0, alpha=0.7)
     axes.axhline(_HIGH, color="0.5", linewidth=0.8, linestyle="--")
     axes.set_ylim(min(values.min(), 0.0) - 0.05, max(values.max(), _HIGH) + 0.1)
-    name_axes(axes, "row", "k̂")
+    name_axes(axes, "row", "Pareto k")
     return axes
