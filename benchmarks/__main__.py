@@ -17,6 +17,7 @@ from benchmarks import (
     import_time,
     imputation,
     kalman,
+    learning_coefficient,
     linear,
     memory,
     networks,
@@ -57,6 +58,7 @@ COMPARISONS = {
         helmholtz,
         pac_bayes,
         tune,
+        learning_coefficient,
     )
 }
 

@@ -50,7 +50,7 @@ def run(fixture, seed=0):
     @jax.vmap
     def draw(key, data, weight):
         starts = begin_chains(key, jnp.asarray(fixture.start), fixture.settings.chains, 0.3)
-        return draw_tempered(key, starts, jnp.asarray(BETA), data, weight, **sampler)
+        return draw_tempered(key, starts, jnp.asarray([BETA]), data, weight, **sampler).at(0)
 
     @thorough
     @jax.vmap

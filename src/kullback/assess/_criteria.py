@@ -16,18 +16,19 @@ from scipy.special import logsumexp
 from kullback.assess._diagnostics import diagnose
 from kullback.assess._estimated_coefficient import (
     EstimatedCoefficient,
-    as_posterior,
     draw_posterior,
     estimate_from_draws,
 )
-from kullback.assess._posterior import as_batch, number_of_sequences
+from kullback.assess._posterior import as_batch, as_posterior, number_of_sequences
 from kullback.assess._row_losses import Difference, RowLosses, paired_difference
-from kullback.assess._tempered import Posterior, Settings, row_log_likelihoods
+from kullback.assess._tempered import Draws, Posterior, Settings, row_log_likelihoods
 from kullback.core import Batch, Model
 from kullback.runtime import in_float64
 
 #: Numbers of the table of draws by rows that are held at once.
 _MOST_NUMBERS = 2**26
+#: Inverse temperatures of a ladder are at most so much apart.
+_RATIO = 1.6
 #: Above this k̂ a row's leave-one-out loss is not known from the draws.
 HIGH_PARETO_K = 0.7
 
@@ -141,12 +142,14 @@ def criteria(
     *,
     log_prior: Callable[[Any], Any] | None = None,
     chains: int = 4,
-    draws: int = 1000,
+    draws: int = 3000,
     warm_up: int = 800,
     leapfrogs: int = 8,
     seed: int = 0,
 ) -> Criteria:
     """Return the criteria of a fitted model: draws at β = 1 for WAIC and LOO, at 1/log n for WBIC and 2λ̂.
+
+    Both are ends of one ladder of temperatures, whose chains change places.
 
     Parameters
     ----------
@@ -170,27 +173,33 @@ def criteria(
     training = RowLosses(np.where(weight > 0, fitted, 0.0), weight)
     size = len(posterior.start)
     bic = training.mean + size * np.log(rows) / (2 * rows)
-    beta = float(1 / np.log(rows))
-    coefficient = estimate_from_draws(posterior, draw_posterior(posterior, beta, settings, seed), beta)
+    betas = _ladder(rows)
+    found = draw_posterior(posterior, betas, settings, seed)
+    coefficient = estimate_from_draws(posterior, found[0], betas[0])
     wbic = None if coefficient.wbic is None else coefficient.wbic / rows
-    bayes = bayes_losses(posterior, settings, seed + 1)
+    bayes = _bayes_losses(posterior, found[-1])
     problem = bayes[2] or coefficient.problem
     return Criteria(rows, size, training, float(bic), *bayes[:2], wbic, coefficient, posterior.prior, problem)
 
 
-def bayes_losses(
-    posterior: Posterior, settings: Settings, seed: int
-) -> tuple[RowLosses | None, LeaveOneOut | None, str | None]:
+def _ladder(rows: float) -> list[float]:
+    """Return inverse temperatures from 1/log n to 1, so that neighbors overlap."""
+    if rows < 3:
+        raise ValueError(f"the data has {rows:g} rows or sequences: criteria need three or more.")
+    warmest = 1 / np.log(rows)
+    return np.geomspace(warmest, 1.0, 2 + int(np.log(1 / warmest) / np.log(_RATIO))).tolist()
+
+
+def _bayes_losses(posterior: Posterior, found: Draws) -> tuple[RowLosses | None, LeaveOneOut | None, str | None]:
     """Return WAIC and LOO, or the sentence why there are none."""
-    found = draw_posterior(posterior, 1.0, settings, seed)
     diagnosed = diagnose(np.asarray(found.losses))
     if diagnosed.problem is not None:
         return None, None, diagnosed.problem
     positions = found.positions.reshape(-1, found.positions.shape[-1])
     seen = np.asarray(posterior.weight) > 0
     thin = -(-len(positions) * len(seen) // _MOST_NUMBERS)
-    table = row_log_likelihoods(positions[::thin], posterior.data, log_likelihoods=posterior.log_likelihoods)
-    table, weight = np.asarray(table)[:, seen], np.asarray(posterior.weight, np.float64)[seen]
+    drawn = row_log_likelihoods(positions[::thin], posterior.data, log_likelihoods=posterior.log_likelihoods)
+    table, weight = np.asarray(drawn)[:, seen], np.asarray(posterior.weight, np.float64)[seen]
     efficiency = min(diagnosed.effective_draws / len(positions), 1.0)
     return waic(table, weight), psis_loo(table, weight, efficiency), None
 

@@ -23,7 +23,7 @@ def criteria_table(
     *,
     n_components: Iterable[int] = range(1, 9),
     folds: int = 5,
-    draws: int = 1000,
+    draws: int = 3000,
     seed: int = 0,
     verbose: bool = False,
 ) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def criteria_table(
     folds : int
         Parts of the rows for what is held out.
     draws : int
-        Of each of four chains at each temperature; 0 leaves out what needs draws from the posterior.
+        Of each of four chains; 0 leaves out what needs draws from the posterior.
     seed : int
         Of folds and chains.
     verbose : bool

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from kullback.assess._diagnostics import diagnose, mean_error
-from kullback.assess._posterior import function_posterior, model_posterior
+from kullback.assess._posterior import as_posterior
 from kullback.assess._sampling import check_sampling
 from kullback.assess._tempered import (
     Density,
@@ -32,7 +32,6 @@ from kullback.assess._tempered import (
     total_loss,
     weighted_rows,
 )
-from kullback.core import Model
 from kullback.runtime import in_float64, jit
 
 #: What an estimate that cannot be trusted has none of.
@@ -149,16 +148,16 @@ def descend(
     return jnp.minimum(jnp.nanmin(values), loss(z))
 
 
-def draw_posterior(posterior: Posterior, beta: float, settings: Settings, seed: int) -> Draws:
-    """Return draws at an inverse temperature, from chains around the start."""
+def draw_posterior(posterior: Posterior, betas: Sequence[float], settings: Settings, seed: int) -> list[Draws]:
+    """Return draws at each of these inverse temperatures, which rise, from chains around the start."""
     settings.check()
     check_sampling()
     first, second = jax.random.split(jax.random.key(seed))
     starts = begin_chains(first, jnp.asarray(posterior.start), settings.chains)
-    return draw_tempered(
+    found = draw_tempered(
         second,
         starts,
-        jnp.asarray(beta, starts.dtype),
+        jnp.asarray(betas, starts.dtype),
         posterior.data,
         jnp.asarray(posterior.weight),
         log_likelihoods=posterior.log_likelihoods,
@@ -166,13 +165,14 @@ def draw_posterior(posterior: Posterior, beta: float, settings: Settings, seed: 
         total=posterior.total,
         settings=settings,
     )
+    return [found.at(rung) for rung in range(len(betas))]
 
 
 def least_loss(posterior: Posterior, draws: Draws) -> float:
     """Return S(ŵ): the least loss that is found from the start and from the best draw."""
     positions, losses = np.asarray(draws.positions), np.asarray(draws.losses)
     flat = positions.reshape(-1, positions.shape[-1])
-    functions = {"log_likelihoods": posterior.log_likelihoods, "total": posterior.total}
+    functions: dict[str, Any] = {"log_likelihoods": posterior.log_likelihoods, "total": posterior.total}
     weight, scale = jnp.asarray(posterior.weight), jnp.asarray(flat.std(axis=0))
     best = flat[np.argmin(losses)]
     return min(
@@ -187,9 +187,17 @@ def estimate_from_draws(posterior: Posterior, draws: Draws, beta: float) -> Esti
     positions = jnp.asarray(draws.positions)
     weight = np.asarray(posterior.weight, np.float64)
     found = diagnose(losses)
-    same = (posterior.rows, positions.shape[-1], beta, found.rhat, found.effective_draws, posterior.prior)
+    same: dict[str, Any] = {
+        "rows": posterior.rows,
+        "parameters": positions.shape[-1],
+        "inverse_temperature": beta,
+        "rhat": found.rhat,
+        "effective_draws": found.effective_draws,
+        "prior": posterior.prior,
+    }
     if found.problem is not None:
-        return EstimatedCoefficient(*(None,) * len(NUMBERS), *same, found.problem)
+        nothing: dict[str, Any] = dict.fromkeys(NUMBERS)
+        return EstimatedCoefficient(**nothing, **same, problem=found.problem)
     coefficients = jnp.asarray(influence_coefficients(losses, beta))
     influence = weighted_rows(
         positions.reshape(-1, positions.shape[-1]),
@@ -209,31 +217,8 @@ def estimate_from_draws(posterior: Posterior, draws: Draws, beta: float) -> Esti
         beta * error,
         wbic,
         error,
-        *same,
+        **same,
     )
-
-
-def as_posterior(
-    subject: Any,
-    given: Any,
-    *,
-    log_prior: Callable[..., Any] | None = None,
-    data: Any = None,
-    weight: Any = None,
-    total: Callable[..., Any] | None = None,
-    prior: str = "given",
-) -> Posterior:
-    """Return the posterior of a model with rows, or of a log-likelihood with parameters."""
-    if isinstance(subject, Model):
-        if data is not None or weight is not None or total is not None:
-            raise ValueError("data, weight and total are for functions: give the rows of a model as a Batch.")
-        return model_posterior(subject, given, log_prior)
-    if not callable(subject):
-        raise TypeError(
-            f"the first argument is a {type(subject).__name__}: give a model of the library, as `to_model()` of a "
-            "fitted estimator returns it, or a function that gives the log-likelihood of each row."
-        )
-    return function_posterior(subject, given, log_prior, data=data, weight=weight, total=total, prior=prior)
 
 
 @in_float64
@@ -289,7 +274,7 @@ def estimate_learning_coefficient(
     """
     posterior = as_posterior(subject, given, log_prior=log_prior, data=data, weight=weight, total=total, prior=prior)
     beta = _beta(posterior, inverse_temperature)
-    found = draw_posterior(posterior, beta, Settings(chains, draws, warm_up, leapfrogs), seed)
+    (found,) = draw_posterior(posterior, [beta], Settings(chains, draws, warm_up, leapfrogs), seed)
     return estimate_from_draws(posterior, found, beta)
 
 
@@ -310,11 +295,17 @@ def learning_coefficient_curve(
     leapfrogs: int = 8,
     seed: int = 0,
 ) -> list[EstimatedCoefficient]:
-    """Return the coefficient at each of several inverse temperatures, for a picture; see the function for one."""
+    """Return the coefficient at each of several inverse temperatures, for a picture; see the function for one.
+
+    They are one ladder, whose chains change places: neighbors a factor of 1.5 apart, or less, help each other.
+    """
     posterior = as_posterior(subject, given, log_prior=log_prior, data=data, weight=weight, total=total, prior=prior)
     settings = Settings(chains, draws, warm_up, leapfrogs)
     betas = [_beta(posterior, each) for each in inverse_temperatures]
-    return [estimate_from_draws(posterior, draw_posterior(posterior, b, settings, seed), b) for b in betas]
+    if not betas or sorted(set(betas)) != betas:
+        raise ValueError(f"inverse_temperatures are {betas}: give one or more, each above the one before.")
+    found = draw_posterior(posterior, betas, settings, seed)
+    return [estimate_from_draws(posterior, each, beta) for each, beta in zip(found, betas, strict=True)]
 
 
 def _beta(posterior: Posterior, given: float | None) -> float:

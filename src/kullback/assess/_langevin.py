@@ -167,7 +167,7 @@ def _with_bias(found: EstimatedCoefficient, runs: list[Draws], beta: float, step
     # of the mean of S, and of its variance: the coefficient in both forms, up to a constant
     for forms, scale in ((both, beta), (squares, beta**2)):
         change = scale * float(forms[0].mean() - forms[1].mean())
-        error = scale * float(np.hypot(*map(mean_error, forms)))
+        error = scale * float(np.hypot(mean_error(forms[0]), mean_error(forms[1])))
         level = beta**2 * min(float(square.mean()) for square in squares)
         if abs(change) > max(_MOST_CHANGE * level, 2 * error):
             problem = (

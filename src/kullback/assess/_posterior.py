@@ -189,6 +189,29 @@ def function_posterior(
     return _checked(posterior._replace(total=flat(total, data is not None)))
 
 
+def as_posterior(
+    subject: Any,
+    given: Any,
+    *,
+    log_prior: Callable[..., Any] | None = None,
+    data: Any = None,
+    weight: Any = None,
+    total: Callable[..., Any] | None = None,
+    prior: str = "given",
+) -> Posterior:
+    """Return the posterior of a model with rows, or of a log-likelihood with parameters."""
+    if isinstance(subject, Model):
+        if data is not None or weight is not None or total is not None:
+            raise ValueError("data, weight and total are for functions: give the rows of a model as a Batch.")
+        return model_posterior(subject, given, log_prior)
+    if not callable(subject):
+        raise TypeError(
+            f"the first argument is a {type(subject).__name__}: give a model of the library, as `to_model()` of a "
+            "fitted estimator returns it, or a function that gives the log-likelihood of each row."
+        )
+    return function_posterior(subject, given, log_prior, data=data, weight=weight, total=total, prior=prior)
+
+
 def _checked(posterior: Posterior) -> Posterior:
     """Return the posterior, or raise where chains could not begin."""
     weight = np.asarray(posterior.weight)
@@ -198,7 +221,7 @@ def _checked(posterior: Posterior) -> Posterior:
         raise ValueError("parameters are not all finite: begin from a fit.")
     start = jnp.asarray(posterior.start)
     rows = np.asarray(posterior.log_likelihoods(start, posterior.data))
-    bad = np.flatnonzero(~np.isfinite(rows) & (weight > 0))
+    bad = np.flatnonzero(~np.isfinite(rows))  # those without weight too: gradients are of all rows
     if bad.size:
         raise ValueError(
             f"row {bad[0]} has log-likelihood {rows[bad[0]]} under the model: leave out rows that are not finite or "

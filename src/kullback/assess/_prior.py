@@ -37,6 +37,8 @@ from kullback.numerics import Numeric
 
 #: Means have so many standard deviations of the data.
 _WIDE = 3.0
+#: Gaussians of components and emissions have so much of them.
+_NARROW = 0.5
 #: First states of linear systems, in units of their own.
 _WIDE_STATES = 10.0
 _PROBABILITIES = (Bernoulli, Categorical, Multinomial)
@@ -207,15 +209,14 @@ def _member_density(members: Any, reference: Any, scale: ColumnScale) -> Float[A
 
 
 def _gaussian(members: Any, scale: ColumnScale) -> Float[Array, "*batch"]:
-    """Return log N(μ; m, (3s)²) + log IW(Σ; n + 2, diag s²/K^(2/n)), or the same of variances.
+    """Return log N(μ; m, (3s)²) + log IW(Σ; n + 2, diag (s/2)²), or the same of variances.
 
-    K members share the volume of the data. Means do not depend on covariances: a component without rows would
+    Components are narrower than all of the data. Means do not depend on covariances: a component without rows would
     otherwise be a funnel that no step fits.
     """
     mean = jnp.asarray(members.mean)
     deviation = jnp.asarray(scale.deviation)
-    share = int(np.prod(members.batch_shape)) ** (2 / mean.shape[-1])
-    wide = jnp.square(deviation) / share
+    wide = jnp.square(_NARROW * deviation)
     normal = -0.5 * jnp.sum(jnp.square((mean - jnp.asarray(scale.mean)) / (_WIDE * deviation)), axis=-1)
     if isinstance(members, Gaussian):
         return _inverse_wishart(jnp.asarray(members.covariance), wide) + normal
@@ -254,7 +255,7 @@ def _member_words(members: Any) -> list[str]:
     if isinstance(members, _GAUSSIANS):
         return [
             f"normal for means (mean of the data, {_WIDE:g} of its standard deviations)",
-            "inverse Wishart for covariances (variances of the columns by K^(2/n), n + 2 degrees of freedom)",
+            f"inverse Wishart for covariances (by {_NARROW:g} of its standard deviations, n + 2 degrees of freedom)",
         ]
     if isinstance(members, CompoundDirichlet):
         return ["conjugate for the Dirichlet, one row like Dirichlet(1)"]

@@ -40,8 +40,9 @@ def paired_difference(one: Any, other: Any, weight: Any = None) -> Difference:
 
     Rows that are hard are hard for both: the difference is known far better than either.
 
-    >>> paired_difference([1.0, 5.0, 9.0], [0.9, 4.9, 8.9])
-    Difference(value=0.1..., standard_error=...)
+    >>> difference = paired_difference([1.0, 5.0, 9.0], [0.5, 4.5, 8.5])
+    >>> difference.value, difference.standard_error
+    (0.5, 0.0)
     """
     first, second = np.asarray(one, np.float64), np.asarray(other, np.float64)
     if first.shape != second.shape or first.ndim != 1:

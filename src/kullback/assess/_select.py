@@ -7,14 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kullback.assess._criteria import bayes_losses, refuse_one_series
-from kullback.assess._estimated_coefficient import as_posterior, estimate_learning_coefficient
+from kullback.assess._criteria import criteria
 from kullback.assess._estimators import WithCriteria, WithModel, check_density, fit_quietly, parameter_count, row_count
 from kullback.assess._held_out import Folds, check_seed, make_folds, score_held_out
 from kullback.assess._paired import Mean, choose_simplest, gap
-from kullback.assess._tempered import Settings
 from kullback.assess._text_table import text_table
-from kullback.runtime import in_float64, sharing_compilations
+from kullback.runtime import sharing_compilations
 
 
 class Evaluation(NamedTuple):
@@ -55,20 +53,17 @@ def _model_of(fitted: Any, X: Any) -> tuple[Any, Any]:
     return fitted.to_model(), fitted.to_batch(X)
 
 
-@in_float64
 def _waic(fitted: Any, X: Any, y: Any, folds: Folds) -> Evaluation:
     """Return the widely applicable information criterion: what the Bayes predictive would lose on new rows."""
-    model, batch = _model_of(fitted, X)
-    refuse_one_series(batch)
-    found, _, problem = bayes_losses(as_posterior(model, batch), Settings(draws=1000), 0)
-    if found is None:
-        raise ValueError(problem)
-    return Evaluation(found.mean, found.rows)
+    found = criteria(*_model_of(fitted, X))
+    if found.waic is None:
+        raise ValueError(found.problem)
+    return Evaluation(found.waic.mean, found.waic.rows)
 
 
 def _wbic(fitted: Any, X: Any, y: Any, folds: Folds) -> Evaluation:
     """Return E[−log-likelihood] at β = 1/log n, about −log of the evidence."""
-    found = estimate_learning_coefficient(*_model_of(fitted, X), draws=1000)
+    found = criteria(*_model_of(fitted, X)).coefficient
     if found.wbic is None:
         raise ValueError(found.problem)
     return Evaluation(found.wbic)

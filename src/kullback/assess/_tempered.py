@@ -67,12 +67,16 @@ class Settings(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """Draws of each chain, the loss S of each draw, and how the chains moved."""
+    """Draws of each chain, the loss S of each draw, and how the chains moved; of several temperatures, each of them."""
 
-    positions: Float[Array, "chains draws d"]
-    losses: Float[Array, "chains draws"]
-    acceptance: Float[Array, " chains"]
-    step_size: Float[Array, " chains"]
+    positions: Float[Array, "*rungs chains draws d"]
+    losses: Float[Array, "*rungs chains draws"]
+    acceptance: Float[Array, "*rungs chains"]
+    step_size: Float[Array, "*rungs chains"]
+
+    def at(self, rung: int) -> "Draws":
+        """Return those of one temperature."""
+        return Draws(*(part[rung] for part in self))
 
 
 def total_loss(
@@ -93,7 +97,7 @@ def total_loss(
 def draw_tempered(
     key: Array,
     starts: Float[Array, "chains d"],
-    beta: Float[Array, ""],
+    betas: Float[Array, " rungs"],
     data: Any,
     weight: Float[Array, " rows"],
     *,
@@ -102,60 +106,119 @@ def draw_tempered(
     total: Density | None = None,
     settings: Settings,
 ) -> Draws:
-    """Return draws of prior · e^{−βS}, from these positions on. It may be mapped over keys, data and temperatures."""
+    """Return draws of prior · e^{−βS} at each of several β, from these positions on.
+
+    Several temperatures are a ladder: after each draw chains of neighbors may change places, so that what is far apart
+    at β = 1 is reached through what is warm. It may be mapped over keys and data sets.
+    """
     import blackjax
     from blackjax.adaptation.step_size import dual_averaging_adaptation
 
     def loss(vector: Array) -> Array:
         return total_loss(log_likelihoods, total, vector, data, weight)
 
-    def log_density(vector: Array) -> Array:
-        found = log_prior(vector, data) - beta * loss(vector)
-        return jnp.where(jnp.isfinite(found), found, -jnp.inf)
+    def prior(vector: Array) -> Array:
+        return jnp.asarray(log_prior(vector, data))
+
+    def density_at(beta: Array) -> Callable[[Array], Array]:
+        def log_density(vector: Array) -> Array:
+            found = prior(vector) - beta * loss(vector)
+            return jnp.where(jnp.isfinite(found), found, -jnp.inf)
+
+        return log_density
 
     hmc = blackjax.hmc.build_kernel()
-    start_step, update_step, final_step = dual_averaging_adaptation(_ACCEPTED)
-    dtype, size = starts.dtype, starts.shape[-1]
+    start_step, update_step, final_step = map(_twice, dual_averaging_adaptation(_ACCEPTED))
+    dtype, size, rungs = starts.dtype, starts.shape[-1], betas.shape[0]
+    shape = (rungs, settings.chains)
 
-    def move(key: Array, states: Any, steps: Array, scale: Array, length: Array) -> tuple[Any, Any]:
-        keys = jax.random.split(key, settings.chains)
-        one = functools.partial(hmc, logdensity_fn=log_density, inverse_mass_matrix=jnp.square(scale))
-        return jax.vmap(lambda k, state, step: one(k, state, step_size=step, num_integration_steps=length))(
-            keys, states, steps
-        )
+    def move(key: Array, states: Any, steps: Array, scales: Array, length: Array) -> tuple[Any, Any]:
+        def rung(keys: Array, states: Any, steps: Array, scale: Array, beta: Array) -> tuple[Any, Any]:
+            one = functools.partial(hmc, logdensity_fn=density_at(beta), inverse_mass_matrix=jnp.square(scale))
+            return jax.vmap(lambda k, state, step: one(k, state, step_size=step, num_integration_steps=length))(
+                keys, states, steps
+            )
+
+        return jax.vmap(rung)(jax.random.split(key, shape), states, steps, scales, betas)
 
     def step(carry: _Chains, at: _Turn) -> tuple[_Chains, tuple[Array, Array]]:
         states, adapted, steps, scale, count, mean, square = carry
+        first, second = jax.random.split(jax.random.fold_in(key, at.number))
         now = jnp.where(at.warm, jnp.exp(adapted.log_step_size), steps)
-        states, info = move(jax.random.fold_in(key, at.number), states, at.factor * now, scale, at.length)
+        states, info = move(first, states, at.factor * now, scale, at.length)
+        if rungs > 1:
+            states = exchange(second, states, betas, at.number, prior)
         accepted = jnp.nan_to_num(info.acceptance_rate)
-        adapted = _where(at.warm, jax.vmap(update_step)(adapted, accepted), adapted)
-        # mean and squares of the second half of a window, all chains together
+        adapted = _where(at.warm, update_step(adapted, accepted), adapted)
+        # mean and squares of the second half of a window, all chains of a temperature together
         weight = jnp.where(at.late, settings.chains, 0)
         total = jnp.maximum(count + weight, 1)
-        here = jnp.mean(states.position, axis=0)
-        inside = jnp.sum(jnp.square(states.position - here), axis=0)
+        here = jnp.mean(states.position, axis=1)
+        inside = jnp.sum(jnp.square(states.position - here[:, None]), axis=1)
         square = square + jnp.where(at.late, inside + jnp.square(here - mean) * count * weight / total, 0)
         mean, count = mean + (here - mean) * weight / total, count + weight
         spread = jnp.sqrt(square / jnp.maximum(count, 1))
         fresh = jnp.where(jnp.isfinite(spread) & (spread > 0) & ~at.last, spread, scale)
         # in the new scale the same step would be another: what matters is their product
-        found = jax.vmap(final_step)(adapted) * jnp.exp(jnp.mean(jnp.log(scale) - jnp.log(fresh)))
+        ratio = jnp.exp(jnp.mean(jnp.log(scale) - jnp.log(fresh), axis=-1, keepdims=True))
+        found = final_step(adapted) * ratio
         steps, scale = _where(at.end, (found, fresh), (steps, scale))
-        adapted = _where(at.end, jax.vmap(start_step)(found), adapted)
+        adapted = _where(at.end, start_step(found), adapted)
         count, mean, square = (jnp.where(at.end, 0, part) for part in (count, mean, square))
         return _Chains(states, adapted, steps, scale, count, mean, square), (states.position, accepted)
 
-    states = jax.vmap(lambda position: blackjax.hmc.init(position, log_density))(starts)
-    steps = jnp.full(settings.chains, 0.1, dtype)
-    nothing = jnp.zeros(size, dtype)
+    def begin_rung(beta: Array) -> Any:
+        return jax.vmap(lambda position: blackjax.hmc.init(position, density_at(beta)))(starts)
+
+    steps = jnp.full(shape, 0.1, dtype)
+    nothing = jnp.zeros((rungs, size), dtype)
     begin = _Chains(
-        states, jax.vmap(start_step)(steps), steps, jnp.ones(size, dtype), jnp.zeros((), dtype), nothing, nothing
+        jax.vmap(begin_rung)(betas),
+        start_step(steps),
+        steps,
+        jnp.ones((rungs, size), dtype),
+        jnp.zeros((), dtype),
+        nothing,
+        nothing,
     )
     end, (positions, accepted) = jax.lax.scan(step, begin, _turns(settings, dtype))
     positions, accepted = positions[-settings.draws :], accepted[-settings.draws :]
-    losses = jax.lax.map(jax.vmap(loss), positions)
-    return Draws(jnp.swapaxes(positions, 0, 1), losses.T, jnp.mean(accepted, axis=0), end.steps)
+    losses = jax.lax.map(jax.vmap(jax.vmap(loss)), positions)
+    return Draws(jnp.moveaxis(positions, 0, 2), jnp.moveaxis(losses, 0, 2), jnp.mean(accepted, axis=0), end.steps)
+
+
+def exchange(
+    key: Array, states: Any, betas: Float[Array, " rungs"], number: Any, prior: Callable[[Array], Array]
+) -> Any:
+    """Let neighbors of a ladder change places, those with an even lower rung at every other draw, with probability
+    min(1, e^{(β_i − β_j)(S_i − S_j)}); S and its gradient follow from those of the density and of the prior.
+    """
+    rungs, chains = states.logdensity.shape
+    level, slope = jax.vmap(jax.vmap(jax.value_and_grad(prior)))(states.position)
+    beta = betas[:, None]
+    loss = (level - states.logdensity) / beta
+    loss_slope = (slope - states.logdensity_grad) / beta[..., None]
+    place = jnp.arange(rungs)
+    lower = (place % 2 == number % 2) & (place + 1 < rungs)
+    log_ratio = (beta - jnp.roll(beta, -1, axis=0)) * (loss - jnp.roll(loss, -1, axis=0))
+    wanted = jnp.log(jax.random.uniform(key, (rungs, chains), loss.dtype)) < log_ratio  # NaN is not
+    up = wanted & lower[:, None]
+    source = jnp.where(up, place[:, None] + 1, jnp.where(jnp.roll(up, 1, axis=0), place[:, None] - 1, place[:, None]))
+
+    def moved(part: Array) -> Array:
+        return part[source, jnp.arange(chains)]
+
+    level, slope, loss, loss_slope = map(moved, (level, slope, loss, loss_slope))
+    changed = source != place[:, None]
+    return type(states)(
+        moved(states.position),
+        jnp.where(changed, level - beta * loss, states.logdensity),
+        jnp.where(changed[..., None], slope - beta[..., None] * loss_slope, states.logdensity_grad),
+    )
+
+
+def _twice(function: Callable[..., Any]) -> Callable[..., Any]:
+    return jax.vmap(jax.vmap(function))
 
 
 class _Chains(NamedTuple):
@@ -163,11 +226,11 @@ class _Chains(NamedTuple):
 
     states: Any
     adapted: Any
-    steps: Float[Array, " chains"]
-    scale: Float[Array, " d"]
-    count: Float[Array, ""]
-    mean: Float[Array, " d"]
-    square: Float[Array, " d"]
+    steps: Float[Array, "rungs chains"]
+    scale: Float[Array, "rungs d"]
+    mass: Float[Array, ""]
+    mean: Float[Array, "rungs d"]
+    square: Float[Array, "rungs d"]
 
 
 class _Turn(NamedTuple):
@@ -193,7 +256,7 @@ def _turns(settings: Settings, dtype: Any) -> _Turn:
     warm_up = window * _WINDOWS
     number = np.arange(warm_up + settings.draws)
     length = random.integers(1, 2 * settings.leapfrogs + 1, number.size)
-    factor = np.exp(random.uniform(*np.log(_JITTER), number.size)).astype(dtype)
+    factor = np.exp(random.uniform(np.log(_JITTER[0]), np.log(_JITTER[1]), number.size)).astype(dtype)
     warm, place = number < warm_up, number % window
     return _Turn(
         number,

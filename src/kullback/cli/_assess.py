@@ -7,7 +7,7 @@ import typer
 from kullback.cli import _arguments as given
 
 #: Draws of each chain, and refits, where no number is given.
-DRAWS, REFITS = 2000, 50
+DRAWS, REFITS = 3000, 50
 
 
 def assess(

@@ -51,7 +51,7 @@ def assess_estimator(
     held_out: Any = None,
     lengths: Any = None,
     inputs: Any = None,
-    draws: int = 1000,
+    draws: int = 3000,
     refits: int = 50,
     seed: int = 0,
 ) -> Assessment:
@@ -68,7 +68,7 @@ def assess_estimator(
     lengths, inputs : array-like, optional
         For models with time, the number of rows of each sequence, and the inputs of each row.
     draws : int
-        Of each of four chains, at two temperatures; 0 leaves out what needs draws from the posterior.
+        Of each of four chains; 0 leaves out what needs draws from the posterior.
     refits : int
         Fits to resampled rows, for the loss out of bag and the stability of components; 0 leaves both out.
     seed : int

@@ -191,13 +191,13 @@ class MembersLeaf(Leaf):
         return math.prod(self.batch_shape) * self.kind.size
 
     def to_free(self, value: Any) -> Float[Array, " d"]:
-        return value.coordinates("free").ravel()
+        return jnp.ravel(value.coordinates("free"))
 
     def from_free(self, free: Float[Array, " d"]) -> Any:
         return self.kind.at("free", free.reshape(*self.batch_shape, self.kind.size))
 
     def to_source(self, value: Any) -> Float[Array, " d"]:
-        return value.coordinates("source").ravel()
+        return jnp.ravel(value.coordinates("source"))
 
     def log_volume(self, value: Any) -> Float[Array, ""]:
         family: Any = value.hidden if isinstance(value, CompoundDirichlet) else value
