@@ -1,5 +1,6 @@
 """Choosing a number of components, against the same by hand."""
 
+import functools
 import sys
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.model_selection import KFold
 
 import kullback
 from assess.stand_ins import Offset, numbered
-from kullback.assess import select
+from kullback.assess import _select, criteria, select
 from kullback.runtime._compiled import compiled_functions
 
 RNG = np.random.default_rng(0)
@@ -111,7 +112,8 @@ class _WithoutBic(GaussianMixture):
 
 
 @pytest.mark.slow
-def test_criteria_of_the_posterior_choose_what_the_data_has():
+def test_criteria_of_the_posterior_choose_what_the_data_has(monkeypatch):
+    monkeypatch.setattr(_select, "criteria", functools.partial(criteria, draws=500, warm_up=200, leapfrogs=5))
     column = X[:, :1]
     by_row = select(kullback.GaussianMixture(random_state=0), column, n_components=[1, 2], criterion="waic")
     assert by_row.n_components == 2
