@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 GUIDES = (
     "docs/tour.md",
     "docs/choosing.md",
+    "docs/how_sure.md",
     "docs/frames.md",
     "docs/missing_values.md",
     "docs/completing.md",

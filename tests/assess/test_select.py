@@ -1,5 +1,8 @@
 """Choosing a number of components, against the same by hand."""
 
+import functools
+import sys
+
 import numpy as np
 import pytest
 from sklearn.mixture import GaussianMixture
@@ -7,7 +10,7 @@ from sklearn.model_selection import KFold
 
 import kullback
 from assess.stand_ins import Offset, numbered
-from kullback.assess import select
+from kullback.assess import _select, criteria, select
 from kullback.runtime._compiled import compiled_functions
 
 RNG = np.random.default_rng(0)
@@ -107,3 +110,27 @@ def test_bad_tables_and_estimators():
 
 class _WithoutBic(GaussianMixture):
     bic = None
+
+
+@pytest.mark.slow
+def test_criteria_of_the_posterior_choose_what_the_data_has(monkeypatch):
+    monkeypatch.setattr(_select, "criteria", functools.partial(criteria, draws=500, warm_up=200, leapfrogs=5))
+    column = X[:, :1]
+    by_row = select(kullback.GaussianMixture(random_state=0), column, n_components=[1, 2], criterion="waic")
+    assert by_row.n_components == 2
+    # of a regular model WAIC is AIC/2n up to higher orders, and WBIC is BIC/2 up to a constant of the prior
+    alone = kullback.GaussianMixture(1, random_state=0).fit(column)
+    assert by_row.rows[0]["value"] == pytest.approx(alone.aic(column) / 2 / len(column), abs=0.01)
+    assert by_row.rows[0]["error"] > 0
+    evidence = select(kullback.GaussianMixture(random_state=0), column, n_components=[1, 2], criterion="wbic")
+    assert evidence.n_components == 2
+    assert evidence.rows[0]["value"] == pytest.approx(alone.bic(column) / 2, abs=3.0)
+
+
+@pytest.mark.parametrize("criterion", ["waic", "wbic"])
+def test_criteria_of_the_posterior_say_what_they_need(criterion, monkeypatch):
+    with pytest.raises(TypeError, match="GaussianMixture has no to_model and to_batch, .*: choose by criterion='bic'"):
+        select(GaussianMixture(random_state=0), X, n_components=[1], criterion=criterion)
+    monkeypatch.setitem(sys.modules, "blackjax", None)
+    with pytest.raises(ImportError, match=r"blackjax is not installed, .*: pip install 'kullback\[sampling\]'\."):
+        select(kullback.GaussianMixture(random_state=0), X, n_components=[1], criterion=criterion)

@@ -14,6 +14,7 @@ from kullback.assess._concentration import (
 from kullback.assess._cost_rates import cost_rates
 from kullback.assess._costs import Costs, costs
 from kullback.assess._criteria import Criteria, LeaveOneOut, compare_criteria, criteria, psis_loo, waic
+from kullback.assess._criteria_table import criteria_table
 from kullback.assess._diagnostics import Diagnostics, diagnose
 from kullback.assess._estimated_coefficient import (
     EstimatedCoefficient,
@@ -25,13 +26,15 @@ from kullback.assess._known_truth import KnownTruth
 from kullback.assess._langevin import minibatch_learning_coefficient
 from kullback.assess._loss_variation import LossVariation, loss_variation
 from kullback.assess._pac_bayes import PacBayesBound, pac_bayes_bound, pac_bayes_kl
+from kullback.assess._paired import Mean
 from kullback.assess._race import Race, race
 from kullback.assess._random_weights import GaussianWeights
 from kullback.assess._rate import Rate, RateParts, mean_field, rate, rate_gradient, rate_parts
 from kullback.assess._refit import negative_log_likelihoods, zero_one_losses
 from kullback.assess._region import CredibleRegion, credible_region
 from kullback.assess._resample import OutOfBag, generalization_gap, out_of_bag
-from kullback.assess._row_losses import Difference, RowLosses, paired_difference
+from kullback.assess._row_losses import RowLosses, paired_difference
+from kullback.assess._sampling import check_sampling
 from kullback.assess._select import Selection, select
 from kullback.assess._tempered import Settings
 from kullback.assess._tune import Tuning, tune
@@ -61,13 +64,13 @@ __all__ = [
     "CredibleRegion",
     "Criteria",
     "Diagnostics",
-    "Difference",
     "EstimatedCoefficient",
     "FaceCheck",
     "GaussianWeights",
     "KnownTruth",
     "LeaveOneOut",
     "LossVariation",
+    "Mean",
     "NewtonCertificate",
     "OutOfBag",
     "PacBayesBound",
@@ -83,12 +86,14 @@ __all__ = [
     "bernoulli_kl",
     "bernstein_interval",
     "bias_variance",
+    "check_sampling",
     "chernoff_interval",
     "compare_criteria",
     "cost_rates",
     "costs",
     "credible_region",
     "criteria",
+    "criteria_table",
     "cross_validate",
     "deep_linear_coefficient",
     "diagnose",

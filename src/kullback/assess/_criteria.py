@@ -19,8 +19,9 @@ from kullback.assess._estimated_coefficient import (
     draw_posterior,
     estimate_from_draws,
 )
+from kullback.assess._paired import Mean
 from kullback.assess._posterior import as_batch, as_posterior, number_of_sequences
-from kullback.assess._row_losses import Difference, RowLosses, paired_difference
+from kullback.assess._row_losses import RowLosses, paired_difference
 from kullback.assess._tempered import Draws, Posterior, Settings, row_log_likelihoods
 from kullback.core import Batch, Model
 from kullback.runtime import in_float64
@@ -213,7 +214,7 @@ def refuse_one_series(batch: Batch) -> None:
         )
 
 
-def compare_criteria(candidates: Mapping[str, Criteria], criterion: str = "waic") -> dict[str, Difference]:
+def compare_criteria(candidates: Mapping[str, Criteria], criterion: str = "waic") -> dict[str, Mean]:
     """Return what each candidate loses more than the best one per row, paired by row, with the standard error.
 
     `criterion` is 'training', 'waic' or 'loo'. Candidates must be of the same rows.

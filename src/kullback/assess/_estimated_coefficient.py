@@ -21,6 +21,7 @@ from jaxtyping import Array, Float
 
 from kullback.assess._diagnostics import diagnose, mean_error
 from kullback.assess._posterior import as_posterior
+from kullback.assess._sampling import check_sampling
 from kullback.assess._tempered import (
     Density,
     Draws,
@@ -150,6 +151,7 @@ def descend(
 def draw_posterior(posterior: Posterior, betas: Sequence[float], settings: Settings, seed: int) -> list[Draws]:
     """Return draws at each of these inverse temperatures, which rise, from chains around the start."""
     settings.check()
+    check_sampling()
     first, second = jax.random.split(jax.random.key(seed))
     starts = begin_chains(first, jnp.asarray(posterior.start), settings.chains)
     found = draw_tempered(

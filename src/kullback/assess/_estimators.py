@@ -42,6 +42,17 @@ class WithCriteria(Protocol):
         """Return −2·log-likelihood + 2d."""
 
 
+@runtime_checkable
+class WithModel(Protocol):
+    """Shows its model, and rows as the model sees them."""
+
+    def to_model(self) -> Any:
+        """Return the fitted model."""
+
+    def to_batch(self, X: Any) -> Any:
+        """Return rows as a batch."""
+
+
 def check_density(estimator: Any, protocol: Any = Density) -> None:
     """Raise unless an estimator has the methods that are needed."""
     if isinstance(estimator, type):

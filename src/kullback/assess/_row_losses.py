@@ -1,10 +1,12 @@
 """Losses of single rows, and what two models differ by: paired, with a standard error."""
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+
+from kullback.assess._paired import Mean
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,14 +30,7 @@ class RowLosses:
         return float(np.sqrt(np.sum(self.weight * np.square(self.rows - self.mean)) / total / max(total - 1, 1)))
 
 
-class Difference(NamedTuple):
-    """What one model loses more than another per row, and the standard error of that."""
-
-    value: float
-    standard_error: float
-
-
-def paired_difference(one: Any, other: Any, weight: Any = None) -> Difference:
+def paired_difference(one: Any, other: Any, weight: Any = None) -> Mean:
     """Return the mean difference of two losses of the same rows, with its standard error.
 
     Rows that are hard are hard for both: the difference is known far better than either.
@@ -52,4 +47,4 @@ def paired_difference(one: Any, other: Any, weight: Any = None) -> Difference:
     if not (np.all(np.isfinite(first)) and np.all(np.isfinite(second))):
         raise ValueError("losses are not all finite: leave such rows out of both.")
     found = RowLosses(first - second, np.ones(first.shape) if weight is None else np.asarray(weight, np.float64))
-    return Difference(found.mean, found.standard_error)
+    return Mean(found.mean, found.standard_error)

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kullback.assess._estimators import WithCriteria, check_density, fit_quietly, parameter_count, row_count
+from kullback.assess._criteria import criteria
+from kullback.assess._estimators import WithCriteria, WithModel, check_density, fit_quietly, parameter_count, row_count
 from kullback.assess._held_out import Folds, check_seed, make_folds, score_held_out
 from kullback.assess._paired import Mean, choose_simplest, gap
 from kullback.assess._text_table import text_table
@@ -42,11 +43,39 @@ def _held_out(fitted: Any, X: Any, y: Any, folds: Folds) -> Evaluation:
     return Evaluation(float(np.mean(losses)), losses)
 
 
+def _model_of(fitted: Any, X: Any) -> tuple[Any, Any]:
+    """Return the model of a fitted estimator, and the rows as it sees them."""
+    if not isinstance(fitted, WithModel):
+        raise TypeError(
+            f"{type(fitted).__name__} has no to_model and to_batch, which draws from the posterior need: choose by "
+            "criterion='bic' or 'held-out'."
+        )
+    return fitted.to_model(), fitted.to_batch(X)
+
+
+def _waic(fitted: Any, X: Any, y: Any, folds: Folds) -> Evaluation:
+    """Return the widely applicable information criterion: what the Bayes predictive would lose on new rows."""
+    found = criteria(*_model_of(fitted, X))
+    if found.waic is None:
+        raise ValueError(found.problem)
+    return Evaluation(found.waic.mean, found.waic.rows)
+
+
+def _wbic(fitted: Any, X: Any, y: Any, folds: Folds) -> Evaluation:
+    """Return E[−log-likelihood] at β = 1/log n, about −log of the evidence."""
+    found = criteria(*_model_of(fitted, X)).coefficient
+    if found.wbic is None:
+        raise ValueError(found.problem)
+    return Evaluation(found.wbic)
+
+
 #: All criteria, by name. `evaluate(fitted, X, y, folds)` is given an estimator that was fitted to all rows; it must not
 #: change it. Criteria of the posterior stand here too.
 CRITERIA: dict[str, Criterion] = {
     "bic": Criterion(_bic, "−2·log-likelihood + d·log n"),
     "held-out": Criterion(_held_out, "nats per row that the fit has not seen"),
+    "waic": Criterion(_waic, "nats per row that the Bayes predictive would lose"),
+    "wbic": Criterion(_wbic, "E[−log-likelihood] at β = 1/log n, in nats"),
 }
 
 
@@ -105,9 +134,11 @@ def select(
         Targets, where the estimator has some.
     n_components : iterable of int
         The numbers to compare.
-    criterion : "bic" or "held-out"
+    criterion : "bic", "held-out", "waic" or "wbic"
         The Bayesian information criterion, or the log-likelihood of rows in folds that took no part in the fit: then
         candidates are compared row by row, and the least number within one standard error of the best is chosen.
+        "waic", by row too, and "wbic" draw from the posterior of each candidate (the extra kullback[sampling]); one
+        whose chains disagree has a note in place of a number.
     folds : int
         How many folds there are for "held-out".
     seed : int
@@ -137,7 +168,7 @@ def select(
     rows, seed = row_count(X, y, least=2), check_seed(seed)
     if criterion not in CRITERIA:
         raise ValueError(f"criterion is {criterion!r}: it must be one of {', '.join(map(repr, CRITERIA))}.")
-    counts = _check_counts(estimator, n_components)
+    counts = check_counts(estimator, n_components)
     plan = _folds(estimator, rows, y, folds, seed) if criterion == "held-out" else Folds([])
     candidates = []
     for count in tqdm(counts, unit=" candidates", disable=not verbose):
@@ -157,7 +188,8 @@ class _Candidate(NamedTuple):
     note: str
 
 
-def _check_counts(estimator: Any, n_components: Any) -> list[int]:
+def check_counts(estimator: Any, n_components: Any) -> list[int]:
+    """Return numbers of components in order; raise where they are none, or where the estimator has no such number."""
     if "n_components" not in estimator.get_params(deep=False):
         raise ValueError(f"{type(estimator).__name__} has no n_components to choose.")
     counts = list(n_components) if isinstance(n_components, Iterable) else []
@@ -182,7 +214,7 @@ def _evaluate(estimator: Any, count: int, X: Any, y: Any, criterion: Criterion, 
         fitted, note = fit_quietly(clone(estimator).set_params(n_components=count), X, y)
         evaluation = criterion.evaluate(fitted, X, y, folds)
         return _Candidate(count, fitted, parameter_count(fitted, X), evaluation, note)
-    except TypeError:
+    except (TypeError, ImportError):
         raise
     except Exception as error:  # as more components than rows
         return _Candidate(count, None, None, Evaluation(math.inf), str(error))

@@ -8,6 +8,7 @@ import typer
 
 import kullback
 from kullback.cli._arguments import example
+from kullback.cli._assess import assess
 from kullback.cli._combine import combine
 from kullback.cli._decode import decode
 from kullback.cli._forecast import forecast
@@ -50,6 +51,7 @@ app.command(epilog=example("kullback forecast series.safetensors data.csv --step
 app.command(epilog=example("kullback decode series.safetensors data.csv --output states.csv"))(decode)
 app.command(epilog=example("kullback inspect model.safetensors"))(inspect)
 app.command(epilog=example("kullback report model.safetensors --data data.csv --output report.html"))(report)
+app.command(epilog=example("kullback assess model.safetensors data.csv --draws 0 --refits 20"))(assess)
 app.command("help", epilog=example("kullback help score"))(show_help)
 
 

@@ -16,6 +16,14 @@ from kullback.cli._arguments import Format, Header, Model
 def report(
     model: Model,
     data: Annotated[str | None, typer.Option(help="Data to show with the model.", metavar="FILE")] = None,
+    held_out: Annotated[
+        str | None,
+        typer.Option(
+            help="Data that the model has not seen: with --data, what it was fitted to, the page says how sure the "
+            "model is, as `kullback assess` does.",
+            metavar="FILE",
+        ),
+    ] = None,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="The file to write the page to; - is standard output.", metavar="FILE"),
@@ -40,6 +48,7 @@ def report(
     import numpy as np
 
     from kullback.cli._activity import clear_activity
+    from kullback.cli._assess import DRAWS, REFITS, assess_chunks
     from kullback.cli._messages import print_answer, print_warnings
     from kullback.cli._predictions import targets_of
     from kullback.cli._saved_model import SavedModel
@@ -51,7 +60,11 @@ def report(
     if output.exists() and not to_output:  # a folder that is not there is made
         check_writable(output)
     saved = SavedModel.load(model)
+    if held_out is not None and data is None:
+        raise ValueError("--held-out needs --data: the rows that the model was fitted to.")
     chunk = None if data is None else saved.read(data, header=header, format=format)
+    apart = None if held_out is None else saved.read(held_out, header=header, format=format)
+    assessment = None if apart is None else assess_chunks(saved, chunk, apart, draws=DRAWS, refits=REFITS)
     if saved.names is not None:
         saved.estimator.feature_names_in_ = np.array(saved.names, dtype=object)
     origin = {"Model file": model.name}
@@ -72,6 +85,7 @@ def report(
                 title=model.stem if title is None else title,
                 origin=origin,
                 before=others or None,
+                assessment=assessment,
             )
             content = page.read_text(encoding="utf-8") if to_output else ""
     if to_output:

@@ -12,6 +12,7 @@ SAVED = tuple(REGISTRY)
 _MODULES = {
     "GRADIENT_CONSTRAINTS": "gradient._estimator",
     "Anomalies": "_anomalies",
+    "Assessment": "_assessment",
     "Columns": "data._preparation",
     "Encoded": "data._encoding",
     "Estimator": "_estimator",
@@ -37,6 +38,7 @@ _MODULES = {
     "SequenceEstimator": "_sequence_estimator",
     "Sequences": "data._sequences",
     "StrOptions": "constraints",
+    "assess_estimator": "_assessment",
     "check_lengths": "data._sequences",
     "check_parameters": "_file_check",
     "combine": "_combine",

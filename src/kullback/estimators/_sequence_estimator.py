@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from kullback.core import Batch, Extent
+from kullback.core import Batch, Extent, TimeIndex
 from kullback.estimators._anomalies import Anomalies, RowQuestions, row_surprises
 from kullback.estimators._check_fit import ENDED_BEFORE_COLLAPSE_OF_STATE, check_answers, check_scale
 from kullback.estimators._fit_record import FitRecord
@@ -356,6 +356,13 @@ class SequenceEstimator(ModelEstimator, RowQuestions):
             data.starts[0] = False
         with computing():
             return np.asarray(row_surprises(model, data.batch(), carry))[: len(data)]
+
+    def to_batch(self, X: Any, lengths: Any = None, inputs: Any = None) -> Batch:
+        """Return sequences as the fitted model sees them: `to_model()` can be asked about this batch."""
+        data, _ = self._question(X, lengths, inputs)
+        values = np.ascontiguousarray(data.X, dtype=np.float64)
+        observed = ~np.isnan(values) if data.rows.missing else None
+        return Batch(values, observed=observed, time=TimeIndex.of_lengths(data.lengths), inputs=data.inputs)
 
     @computing()
     def _question(self, X: Any, lengths: Any, inputs: Any = None) -> tuple[Sequences, Any]:

@@ -132,6 +132,12 @@ class TableEstimator(DensityMixin, ModelEstimator, RowQuestions):
         anomalies, likelihoods = Anomalies(self, contamination), self._row_log_likelihoods(X)
         return likelihoods < anomalies.thresholds(self._question(X)[0].X)
 
+    def to_batch(self, X: Any) -> Batch:
+        """Return rows as the fitted model sees them: `to_model()` can be asked about this batch."""
+        rows, _ = self._question(X, least=1)
+        values = np.ascontiguousarray(rows.X, dtype=np.float64)
+        return Batch(values, observed=~np.isnan(values) if rows.missing else None)
+
     def _row_log_likelihoods(self, X: Any) -> np.ndarray:
         """Return the log-likelihood of each row, in nats: `score_samples`."""
         return np.asarray(self.score_samples(X), dtype=np.float64)

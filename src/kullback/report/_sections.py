@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kullback.estimators import Assessment
 from kullback.families import Component
 from kullback.models import (
     ConditionalModel,
@@ -34,6 +35,7 @@ from kullback.report._context import ReportContext
 from kullback.report._factors import factor_table, loadings
 from kullback.report._helmholtz import helmholtz_sections
 from kullback.report._hidden_markov import dwelling, timeline, transition_graph
+from kullback.report._how_sure import how_sure
 from kullback.report._images import least_likely_picture, sample_pictures
 from kullback.report._learning import learning_curves
 from kullback.report._linear_system import eigenvalues, forecast, system_tables
@@ -45,7 +47,10 @@ from kullback.report.conditional import conditional_sections
 
 
 def sections(
-    context: ReportContext, before: Mapping[str, ReportContext], future_inputs: np.ndarray | None = None
+    context: ReportContext,
+    before: Mapping[str, ReportContext],
+    future_inputs: np.ndarray | None = None,
+    assessment: Assessment | None = None,
 ) -> list[Section]:
     """Return the parts of the page that have something to show, in order."""
     found = [*model_sections(context.model, context, future_inputs), _columns(context)]
@@ -60,6 +65,8 @@ def sections(
         if pictures and plane_of(context) is not None:
             note += context.omission
         found.append(Section("combination", "The combination", note, [likelihoods(context, before)], pictures))
+    if assessment is not None:
+        found.append(how_sure(context, assessment))
     found.append(Section("learning-section", "Learning", "", [], learning_curves(context, before)))
     found.append(Section("rows", "Unexpected rows", "", least_likely(context), _unexpected(context)))
     return [section for section in found if not section.empty]

@@ -10,6 +10,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from kullback.estimators import Assessment
 from kullback.report._combination import check_before
 from kullback.report._context import ReportContext
 from kullback.report._facts import facts
@@ -35,6 +36,7 @@ def write_report(
     origin: Mapping[str, Any] | None = None,
     date: datetime.datetime | None = None,
     before: Mapping[str, Any] | Sequence[Any] | None = None,
+    assessment: Assessment | None = None,
 ) -> Path:
     """Write one page about what a fitted estimator has learned, and return its path.
 
@@ -74,6 +76,8 @@ def write_report(
         When the page is written, which stands below the heading too; None is now.
     before : dict or list of estimators, or None
         The fitted estimators that `estimator` combines, by their names or in order. They are shown beside it.
+    assessment : Assessment or None
+        What `kullback.estimators.assess_estimator` has found: it is shown in a section "How sure".
 
     Examples
     --------
@@ -100,7 +104,7 @@ def write_report(
         title=heading,
         origin=list_origin(origin or {}, date),
         facts=facts(context, heading),
-        sections=sections(context, others, future),
+        sections=sections(context, others, future, assessment),
         style=Markup(_resource("page.css")),
     )
     path = Path(path)

@@ -1,0 +1,275 @@
+"""How sure a fitted estimator can be of what it says: one object for the command, the report and Python."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from kullback.assess import (
+    Criteria,
+    EstimatedCoefficient,
+    RowLosses,
+    check_sampling,
+    criteria,
+    estimate_learning_coefficient,
+    generalization_gap,
+    leave_future_out,
+)
+from kullback.estimators._registry import REGISTRY, Capabilities
+from kullback.estimators._stability import Refits, refit
+
+#: Standard errors of an interval of 95 %, to each side.
+_REACH = 1.96
+
+Facts = dict[str, Any]
+
+
+class Assessment(NamedTuple):
+    """What is known of a fit: `facts` are plain numbers, lists and texts, as JSON holds them.
+
+    `models` are the refits, lined up with the fit, for pictures.
+    """
+
+    facts: Facts
+    models: list[Any]
+
+
+class Units(NamedTuple):
+    """Rows, or sequences where there are several: a loss in nats for each of them."""
+
+    losses: np.ndarray
+    rows: int
+    name: str
+
+
+def assess_estimator(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    held_out: Any = None,
+    lengths: Any = None,
+    inputs: Any = None,
+    draws: int = 3000,
+    refits: int = 50,
+    seed: int = 0,
+) -> Assessment:
+    """Say how far a fitted estimator may be from the truth, and how sure that is.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any fitted estimator of `kullback`.
+    X, y : table, array-like
+        The rows it was fitted to, and their targets for regressors and classifiers.
+    held_out : dict or table, optional
+        Rows that it has not seen: a table like X, or a dict with `X`, and `y`, `lengths`, `inputs` where there are any.
+    lengths, inputs : array-like, optional
+        For models with time, the number of rows of each sequence, and the inputs of each row.
+    draws : int
+        Of each of four chains; 0 leaves out what needs draws from the posterior.
+    refits : int
+        Fits to resampled rows, for the loss out of bag and the stability of components; 0 leaves both out.
+    seed : int
+        Of chains and resamples.
+
+    Returns
+    -------
+    Assessment
+        Losses and criteria are in nats per unit: a row, or a sequence where there are several. What cannot be said has
+        a sentence in `notes`.
+
+    Examples
+    --------
+    >>> from kullback import GaussianMixture
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(-4, 1, (60, 1)), rng.normal(4, 1, (60, 1))])
+    >>> found = assess_estimator(GaussianMixture(2, random_state=0).fit(X), X, draws=0, refits=0)
+    >>> found.facts["parameters"], round(found.facts["loss"]["data"]["value"], 2)
+    (5, 2.06)
+
+    """
+    check_is_fitted(estimator)
+    can = REGISTRY[type(estimator).__name__].capabilities
+    given = {"y": y, "lengths": lengths, "inputs": inputs}
+    data = _measure(estimator, can, "data", X, **given)
+    parameters = int(estimator._n_parameters()) if _counts_parameters(estimator, can) else None
+    if parameters is not None and data.rows < parameters:
+        raise ValueError(
+            f"the data has {data.rows} rows and the model {parameters} parameters: give more rows, or a smaller model."
+        )
+    apart = None if held_out is None else _measure(estimator, can, "held-out data", **_as_call(held_out))
+    notes: list[str] = []
+    found = _refit(estimator, can, X, lengths, refits, seed, notes)
+    drawn = _draw(estimator, can, X, lengths, inputs, draws, seed, notes) if draws else None
+    one_series = can.data == "sequences" and data.name == "row"
+    facts = {
+        "kind": type(estimator).__name__,
+        "unit": data.name,
+        "rows": data.rows,
+        "units": len(data.losses),
+        "parameters": parameters,
+        "loss": {
+            "data": _interval(data.losses),
+            "held_out": None if apart is None else _interval(apart.losses),
+            "gap": None if apart is None else _gap(data.losses, apart.losses),
+            "out_of_bag": None if found is None else _interval(found.losses.held_out),
+            "future": _future(estimator, X, inputs, notes) if one_series and refits else None,
+        },
+        **_criteria_facts(data, parameters, drawn),
+        "stability": None if found is None else found.stability(estimator.to_model()),
+        "notes": notes,
+    }
+    return Assessment(facts, [] if found is None else found.models)
+
+
+def _counts_parameters(estimator: Any, can: Capabilities) -> bool:
+    """Whether a model is so regular that its number of parameters says something: networks and trees are not."""
+    return not can.has_epochs and (can.data != "pairs" or estimator.method == "linear")
+
+
+def _as_call(held_out: Any) -> dict[str, Any]:
+    return dict(held_out) if isinstance(held_out, dict) else {"X": held_out}
+
+
+def _measure(
+    estimator: Any, can: Capabilities, name: str, X: Any, y: Any = None, lengths: Any = None, inputs: Any = None
+) -> Units:
+    """Return the loss of each unit; refuse tables that are not those of the model, by their name."""
+    rows, width = len(X), np.shape(X)[1] if np.ndim(X) == 2 else 1
+    if width != estimator.n_features_in_:
+        raise ValueError(
+            f"the {name} has {width} columns and the model {estimator.n_features_in_}: give the columns of the fit."
+        )
+    if rows < 2:
+        raise ValueError(f"the {name} has {rows} row: an interval needs two or more.")
+    if can.data == "pairs":
+        scores = estimator.score_samples(X, y)
+    elif can.data == "sequences":
+        scores = estimator.score_next(X, lengths=lengths, inputs=inputs).log_likelihood
+    else:
+        scores = estimator.score_samples(X)
+    losses = -np.asarray(scores, dtype=np.float64)
+    bad = np.flatnonzero(~np.isfinite(losses))
+    if bad.size:
+        raise ValueError(
+            f"row {bad[0] + 1:,} of the {name} is impossible under the model: its loss is infinite, so leave it out or "
+            "fit with a prior."
+        )
+    if can.data == "sequences" and lengths is not None and len(lengths) > 1:
+        starts = np.cumsum(lengths) - np.asarray(lengths)
+        return Units(np.add.reduceat(losses, starts), rows, "sequence")
+    return Units(losses, rows, "row")
+
+
+def _interval(losses: np.ndarray) -> Facts:
+    """Return a mean with its standard error and an interval of about 95 %."""
+    found = RowLosses(losses, np.ones(len(losses)))
+    reach = _REACH * found.standard_error
+    return {
+        "value": found.mean,
+        "standard_error": found.standard_error,
+        "lower": found.mean - reach,
+        "upper": found.mean + reach,
+        "units": len(losses),
+    }
+
+
+def _gap(data: np.ndarray, held_out: np.ndarray) -> Facts:
+    """Return the loss on the data less that held out, with an interval; below 0 where the fit has overfitted."""
+    found = generalization_gap(data, held_out)
+    return {"value": float(data.mean() - held_out.mean()), "lower": found.lower, "upper": found.upper}
+
+
+def _refit(
+    estimator: Any, can: Capabilities, X: Any, lengths: Any, refits: int, seed: int, notes: list[str]
+) -> Refits | None:
+    """Return refits to resampled rows, or say why there are none."""
+    if not refits:
+        return None
+    if can.data != "rows" or can.has_epochs:
+        what = "networks, whose refits take long" if can.has_epochs else f"models of {can.data}"
+        notes.append(f"There are no refits to resampled rows of {what}.")
+        return None
+    try:
+        return refit(estimator, X, refits, seed)
+    except ValueError as error:
+        notes.append(f"There are no refits to resampled rows: {error}")
+        return None
+
+
+def _draw(
+    estimator: Any, can: Capabilities, X: Any, lengths: Any, inputs: Any, draws: int, seed: int, notes: list[str]
+) -> Criteria | EstimatedCoefficient | None:
+    """Return what draws from the posterior say; a sentence goes to the notes where they say nothing."""
+    if can.has_epochs or can.data == "pairs":
+        notes.append(f"There are no draws from the posterior of a {type(estimator).__name__}.")
+        return None
+    try:
+        check_sampling()
+        model = estimator.to_model()
+        if can.data == "rows":
+            return criteria(model, estimator.to_batch(X), draws=draws, seed=seed)
+        batch = estimator.to_batch(X, lengths, inputs)
+        if lengths is not None and len(lengths) > 1:
+            return criteria(model, batch, draws=draws, seed=seed)
+        notes.append("WAIC and LOO are not for one series: a row that is left out is foretold by those after it.")
+        return estimate_learning_coefficient(model, batch, draws=draws, seed=seed)
+    except (ImportError, TypeError, ValueError) as error:
+        text = str(error)
+        notes.append(text[:1].upper() + text[1:])
+        return None
+
+
+def _criteria_facts(data: Units, parameters: int | None, drawn: Criteria | EstimatedCoefficient | None) -> Facts:
+    """Return the learning coefficient and the criteria, None for what is not known."""
+    units = len(data.losses)
+    bic = None if parameters is None else float(data.losses.mean()) + parameters * math.log(units) / (2 * units)
+    whole = drawn if isinstance(drawn, Criteria) else None
+    coefficient = whole.coefficient if whole is not None else drawn if isinstance(drawn, EstimatedCoefficient) else None
+    waic, loo = (None, None) if whole is None else (whole.waic, whole.loo)
+    problem = whole.problem if whole is not None else None if coefficient is None else coefficient.problem
+    wbic = None if coefficient is None else coefficient.wbic
+    return {
+        "coefficient": None if coefficient is None or coefficient.value is None else _coefficient(coefficient),
+        "criteria": {
+            "bic": bic,
+            "wbic": None if wbic is None else wbic / units,
+            "waic": None if waic is None else _criterion(waic),
+            "loo": None if loo is None else {**_criterion(loo), "high_pareto_k": loo.high_pareto_k},
+        },
+        "pareto_k": None if loo is None else [round(float(each), 4) for each in loo.pareto_k],
+        "prior": None if coefficient is None else coefficient.prior,
+        "problem": problem,
+    }
+
+
+def _coefficient(found: EstimatedCoefficient) -> Facts:
+    return {
+        "value": found.value,
+        "standard_error": found.standard_error,
+        "anchored": found.anchored,
+        "inverse_temperature": found.inverse_temperature,
+        "rhat": found.rhat,
+        "effective_draws": found.effective_draws,
+    }
+
+
+def _criterion(found: RowLosses) -> Facts:
+    return {
+        "value": found.mean,
+        "standard_error": found.standard_error,
+        "effective_parameters": found.effective_parameters,
+    }
+
+
+def _future(estimator: Any, X: Any, inputs: Any, notes: list[str]) -> Facts | None:
+    """Return the loss of one series on its second half, under fits to what came before."""
+    if inputs is not None:
+        return None
+    try:
+        return _interval(leave_future_out(estimator, X).rows)
+    except ValueError as error:
+        notes.append(f"The future could not be left out: {error}")
+        return None
