@@ -52,6 +52,11 @@ def write_long_page(path):
     return write_report(kullback.GaussianHMM.from_model(chain), path, X, lengths=[25, 35])
 
 
+def without_numbers(paper):
+    """Return a printed page without the numbers of its nodes, which the browser counts from one start to the next."""
+    return re.sub(r"node\d{8}", "node", paper)
+
+
 def test_parts_are_whole_and_on_the_sheet_and_light(tmp_path):
     text = write_long_page(tmp_path / "page.html").read_text(encoding="utf-8")
     paper = printed(with_links(text), tmp_path)
@@ -74,4 +79,4 @@ def test_parts_are_whole_and_on_the_sheet_and_light(tmp_path):
     # some browsers print in dark colors for those who prefer them; this one does if it is told so
     dark = "@media (prefers-color-scheme: dark)"
     assert dark in text
-    assert printed(with_links(text.replace(dark, "@media all")), tmp_path) == paper
+    assert without_numbers(printed(with_links(text.replace(dark, "@media all")), tmp_path)) == without_numbers(paper)

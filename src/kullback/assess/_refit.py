@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
+
+from kullback.assess._estimators import take_rows
 
 #: `loss(fitted, X, y)` returns one loss for each row.
 RowLoss = Callable[[Any, Any, Any], Any]
@@ -34,7 +35,7 @@ def fit_copy(estimator: Any, X: Any, y: np.ndarray | None, rows: np.ndarray, ran
     fresh = clone(estimator)
     if random_state is not None and "random_state" in fresh.get_params():
         fresh.set_params(random_state=random_state)
-    return fresh.fit(_safe_indexing(X, rows)) if y is None else fresh.fit(_safe_indexing(X, rows), y[rows])
+    return fresh.fit(take_rows(X, rows)) if y is None else fresh.fit(take_rows(X, rows), y[rows])
 
 
 def row_losses(loss: RowLoss, fitted: Any, X: Any, y: np.ndarray | None) -> np.ndarray:

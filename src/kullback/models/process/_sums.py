@@ -105,10 +105,10 @@ def draw_sequence(
     """Draw memories and rows from p(z', x' | z, x)."""
     if length < 1:
         raise ValueError(f"length is {length}: draw one row at least.")
-    first, second, third, keys = jax.random.split(key, 4)
+    first, second, third, fourth, keys = jax.random.split(key, 5)
     z = process.start(first, 1)[0]
     x = process.prediction(process.start(second, 1)[0], process.blank_row()).sample(third)
-    noise = process.noise(second, (length - 1,))
+    noise = process.noise(fourth, (length - 1,))
 
     def step(carry: tuple[Array, Array], row: tuple[Array, Array]) -> tuple[Any, tuple[Array, Array]]:
         (z, x), (key, noise) = carry, row
