@@ -63,6 +63,7 @@ _SIZES = {
     "helmholtz-machine": "hidden",
     "linear-dynamical-system": "n_latents",
     "regressor": None,
+    "spiking-network": "n_units",
     "variational-autoencoder": "n_latents",
 }
 
