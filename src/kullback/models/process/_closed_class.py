@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 
 def closed_class(name: str, matrix: Float[np.ndarray, "n n"]) -> Int[np.ndarray, " kept"]:
     """Return the states of the only closed class of a chain; several are refused, for then there are several laws."""
+    from scipy.sparse import csr_array  # here: imports of scipy change the filters of warnings
+    from scipy.sparse.csgraph import connected_components
+
     count, labels = connected_components(csr_array(matrix > 0), connection="strong")
     leaves = np.zeros(count, bool)
     before, after = np.nonzero(matrix > 0)

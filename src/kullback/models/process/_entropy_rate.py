@@ -4,7 +4,6 @@ import functools
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import entr
 
 from kullback.models.process._closed_class import stationary_law
 
@@ -26,7 +25,7 @@ def entropy_rate(table: bytes, symbols: int) -> float:
     stationary = stationary_law(transition.sum(axis=1))
     emitted = transition.sum(axis=2)
     if (np.count_nonzero(transition, axis=2) <= 1).all():
-        return float(stationary @ entr(emitted).sum(axis=1))
+        return float(stationary @ _entropies(emitted))
     blind, told = Beliefs(stationary[None], np.ones(1)), Beliefs(np.eye(len(stationary)), stationary)
     for _ in range(_LONGEST):
         upper, lower = blind.next_entropy(emitted), told.next_entropy(emitted)
@@ -49,7 +48,7 @@ class Beliefs:
 
     def next_entropy(self, emitted: Float[np.ndarray, "u x"]) -> float:
         """Return the mean entropy of the next symbol."""
-        return float(self.mass @ entr(self.rows @ emitted).sum(axis=1))
+        return float(self.mass @ _entropies(self.rows @ emitted))
 
     def after(self, transition: Float[np.ndarray, "u x v"]) -> "Beliefs":
         """Return the beliefs after one more symbol; those that are the same are put together."""
@@ -76,3 +75,8 @@ def merge_beliefs(
     total = np.bincount(place.ravel(), mass)
     columns = [np.bincount(place.ravel(), mass * column) / total for column in rows.T]
     return np.stack(columns, axis=1), total
+
+
+def _entropies(laws: Float[np.ndarray, "n x"]) -> Float[np.ndarray, " n"]:
+    """Return the entropy of each row."""
+    return -np.sum(laws * np.log(np.where(laws > 0, laws, 1)), axis=1)
