@@ -10,6 +10,6 @@ def test_odd_tables_are_learned_from_or_refused():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 def test_many_odd_tables_are_learned_from_or_refused(seed):
     assert adversarial.run(200, seed) == []  # `make fuzz` tries 2,000

@@ -17,6 +17,7 @@ from kullback.runtime import as_numpy, is_array
 from learning import proof_data
 from learning.learner_cases import CASES, ROWS, STEPS, members
 from learning.proof_data import equal_bits
+from tiers import slow
 
 
 def ran(case, *, learner=None, steps=STEPS, chunk=STEPS, place=None, data=None, callback=None):
@@ -150,7 +151,11 @@ def test_messages_of_a_partition_merge_to_that_of_the_whole_and_mass_0_is_the_un
         same(moved(functools.reduce(merge_messages, several)), expected, 1e-12)
 
 
-@pytest.mark.parametrize("name", members(quick={"Gradient"}))
+#: One of each way to move, for each compiles two loops more.
+REPLICATED = ("OnlineEM", "FisherScoring", "ContrastiveDivergence", "NaturalWakeSleep", "Only", "ProcessGradient")
+
+
+@pytest.mark.parametrize("name", ["Gradient", *map(slow, REPLICATED)])
 def test_replicas_under_vmap_go_as_they_go_one_by_one(name):
     case = CASES[name]
     learner, _ = case.learner.at(0, 0.0)
