@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# hundreds of tests start a process: what they import is compiled once
+unexport PYTHONDONTWRITEBYTECODE
+
 # how much `make fuzz` tries, and where its chance begins
 FILES ?= 20000
 MINUTES ?= 40

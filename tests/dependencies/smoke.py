@@ -12,9 +12,7 @@ import warnings
 
 import numpy as np
 
-warnings.simplefilter("ignore")  # old versions warn of new ones
-
-import kullback as kb  # noqa: E402
+import kullback as kb
 
 random = np.random.default_rng(0)
 LABELS = random.integers(2, size=120)
@@ -86,9 +84,11 @@ def command(folder):
     assert "</html>" in page.read_text(encoding="utf-8")
 
 
-with tempfile.TemporaryDirectory() as name:
-    find_the_two_groups()
-    learn_score_and_save(pathlib.Path(name))
-    refuse_bad_parameters()
-    minimize_and_measure()
-    command(pathlib.Path(name))
+if __name__ == "__main__":  # pytest imports this file too, to look for examples
+    warnings.simplefilter("ignore")  # old versions warn of new ones
+    with tempfile.TemporaryDirectory() as name:
+        find_the_two_groups()
+        learn_score_and_save(pathlib.Path(name))
+        refuse_bad_parameters()
+        minimize_and_measure()
+        command(pathlib.Path(name))
