@@ -3,7 +3,7 @@
 The data are the images of Fashion-MNIST, black where a pixel is above 127, and the machine has three layers of 200, 100
 and 50 hidden units, as in Várady, Volpi, Malagò and Ay, "Natural Wake-Sleep Algorithm" (2022). All three methods take
 steps of 32 images. The natural gradient needs a fraction of the steps, and its steps cost little more than Adam's, for
-the metric of a layer is one matrix for all of its units: after 256 of them images have −137 nats, and −132 after 512,
+the metric of a layer is one matrix for all of its units: after 256 of them images have −136 nats, and −131 after 512,
 where reweighted wake-sleep has −135 after 1,024. Adam catches up slowly in the long run.
 
 Numbers are the mean log-likelihood of images of the test set, estimated by 50 draws of what is hidden: a lower bound on

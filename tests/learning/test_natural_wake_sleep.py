@@ -346,6 +346,28 @@ def test_one_layer_with_the_exact_blocks_goes_by_newtons_steps_to_logistic_regre
         np.testing.assert_allclose(weights[:, unit], np.append(other.coef_, other.intercept_), atol=1e-6)
 
 
+def test_a_step_by_the_exact_blocks_is_the_same_for_units_of_plus_and_minus_1():
+    """The machine whose weights are those of the other coordinates: its log odds change alike, by other gradients."""
+    start = random_machine(2, (4, 3))
+
+    @quick
+    def changes(rows, weights):
+        machine = HelmholtzMachine(start.generation, start.top, [weights])
+        with_bias = jnp.concatenate([rows, jnp.ones((16, 1))], axis=1)
+        odds = with_bias @ weights
+        errors = DATA[:, None] * (VISIBLE[:, :3] - jax.nn.sigmoid(odds))
+        (blocks,) = machine.fisher("recognition", rows)
+        steps = jnp.linalg.solve(blocks, (with_bias.T @ errors).T[..., None])[..., 0].T
+        return odds, with_bias @ steps, with_bias @ with_bias.T @ errors
+
+    weights = np.asarray(start.recognition[0])
+    halved = np.concatenate([weights[:-1] / 2, weights[-1:] + weights[:-1].sum(axis=0) / 2])
+    one, other = changes(VISIBLE, weights), changes(2 * VISIBLE - 1, halved)
+    np.testing.assert_allclose(other[0], one[0], atol=1e-12)
+    np.testing.assert_allclose(other[1], one[1], rtol=1e-10, atol=1e-10)
+    assert np.abs(other[2] - one[2]).max() > 0.1 * np.abs(one[2]).max()  # the gradient itself does depend on it
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("fisher", ["data", "model"])
 def test_a_small_machine_learns_a_law_of_16_patterns(fisher):

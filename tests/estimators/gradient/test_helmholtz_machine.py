@@ -222,6 +222,7 @@ def test_entries_are_made_binary_as_asked_for(fitted):
         ({}, lambda X: X[:1], "minimum of 2 is required"),
         ({"hidden": ()}, None, "hidden is \\(\\): it must name the units of one hidden layer or more"),
         ({"hidden": (3, 0)}, None, "hidden is \\(3, 0\\)"),
+        ({"hidden": (True,)}, None, "hidden is \\(True,\\)"),
         ({"draws": 1}, None, "draws is 1, and 'natural' weighs several draws against each other"),
         ({"draws": 1, "method": "reweighted"}, None, "draws is 1, and 'reweighted'"),
         ({"learning_rate": 0.6}, None, "learning_rate is 0.6 and damping 0.3: a natural rate above the damping"),

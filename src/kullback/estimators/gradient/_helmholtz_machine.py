@@ -270,7 +270,8 @@ class HelmholtzMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gradie
     def _validate_params(self) -> None:
         super()._validate_params()
         layers = np.ravel(np.asarray(self.hidden, dtype=object))
-        whole = all(isinstance(units, (int, np.integer)) and units >= 1 for units in layers)
+        counts = [units for units in layers if isinstance(units, (int, np.integer)) and not isinstance(units, bool)]
+        whole = len(counts) == len(layers) and all(units >= 1 for units in counts)
         if not 1 <= len(layers) <= _MOST_LAYERS or not whole:
             raise ValueError(
                 f"hidden is {str(self.hidden)[:80]}: it must name the units of one hidden layer or more, at most "
