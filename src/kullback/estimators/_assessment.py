@@ -103,6 +103,8 @@ def assess_estimator(
     notes: list[str] = []
     found = _refit(estimator, can, X, lengths, refits, seed, notes)
     drawn = _draw(estimator, can, X, lengths, inputs, draws, seed, notes) if draws else None
+    if (coefficient := _coefficient_of(drawn)) is not None and coefficient.remark is not None:
+        notes.append(coefficient.remark)
     one_series = can.data == "sequences" and data.name == "row"
     facts = {
         "kind": type(estimator).__name__,
@@ -227,7 +229,7 @@ def _criteria_facts(data: Units, parameters: int | None, drawn: Criteria | Estim
     units = len(data.losses)
     bic = None if parameters is None else float(data.losses.mean()) + parameters * math.log(units) / (2 * units)
     whole = drawn if isinstance(drawn, Criteria) else None
-    coefficient = whole.coefficient if whole is not None else drawn if isinstance(drawn, EstimatedCoefficient) else None
+    coefficient = _coefficient_of(drawn)
     waic, loo = (None, None) if whole is None else (whole.waic, whole.loo)
     problem = whole.problem if whole is not None else None if coefficient is None else coefficient.problem
     wbic = None if coefficient is None else coefficient.wbic
@@ -243,6 +245,10 @@ def _criteria_facts(data: Units, parameters: int | None, drawn: Criteria | Estim
         "prior": None if coefficient is None else coefficient.prior,
         "problem": problem,
     }
+
+
+def _coefficient_of(drawn: Criteria | EstimatedCoefficient | None) -> EstimatedCoefficient | None:
+    return drawn.coefficient if isinstance(drawn, Criteria) else drawn
 
 
 def _coefficient(found: EstimatedCoefficient) -> Facts:
