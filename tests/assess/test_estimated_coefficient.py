@@ -156,7 +156,7 @@ def test_bad_input_is_refused_with_one_sentence():
         "row 3 has log-likelihood nan", line_rows, start, data=(x, np.where(np.arange(400) == 3, np.nan, y)), **prior
     )
     refused("it must give one number for each row", lambda w: -(w["slope"] ** 2), start, **prior)
-    refused("the data has 1 rows", line_rows, start, data=(x[:1], y[:1]), **prior)
+    refused("the data has 1 row:", line_rows, start, data=(x[:1], y[:1]), **prior)
     refused(
         r"weight has shape \(3,\): log_likelihoods gives 400", line_rows, start, data=(x, y), weight=np.ones(3), **prior
     )

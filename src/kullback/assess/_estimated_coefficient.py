@@ -36,6 +36,7 @@ from kullback.assess._tempered import (
     total_loss,
     weighted_rows,
 )
+from kullback.numerics import counted
 from kullback.runtime import in_float64, jit
 
 #: Steps of the descent to the best fit, from the best draw.
@@ -268,7 +269,8 @@ def _beta(posterior: Posterior, given: float | None) -> float:
     if given is None:
         if posterior.rows < 3:
             raise ValueError(
-                f"the data has {posterior.rows:g} rows: an estimate needs more, 1/log n is its temperature."
+                f"the data has {counted(int(posterior.rows), 'row')}: an estimate needs more, 1/log n is its "
+                "temperature."
             )
         return float(1 / np.log(posterior.rows))
     if not 0 < given < np.inf:

@@ -116,7 +116,7 @@ def assess_estimator(
             "data": _interval(data.losses),
             "held_out": None if apart is None else _interval(apart.losses),
             "gap": None if apart is None else _gap(data.losses, apart.losses),
-            "out_of_bag": None if found is None else _interval(found.losses.held_out),
+            "out_of_bag": None if found is None or found.losses is None else _interval(found.losses.held_out),
             "future": _future(estimator, X, inputs, notes) if one_series and refits else None,
         },
         **_criteria_facts(data, parameters, drawn),
@@ -195,10 +195,13 @@ def _refit(
         notes.append(f"There are no refits to resampled rows of {what}.")
         return None
     try:
-        return refit(estimator, X, refits, seed)
+        found = refit(estimator, X, refits, seed)
     except ValueError as error:
         notes.append(f"There are no refits to resampled rows: {error}")
         return None
+    if found.problem is not None:
+        notes.append(f"There is no loss out of bag: {found.problem}")
+    return found
 
 
 def _draw(
