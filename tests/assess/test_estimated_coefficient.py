@@ -5,6 +5,7 @@ import functools
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.special import polygamma
 
 from assess.fixtures_coefficient import (
     held,
@@ -65,8 +66,30 @@ def test_a_regular_model_has_the_coefficients_of_its_gaussian_posterior():
     assert found.rows == 400
     assert "N(0, I)" in str(found)
     assert "at n = 400, of 2 parameters" in str(found)
+    assert found.remark is None
     # the jackknife's closed form would be that of the rows' third moments; here only that it is there and in the bar
     assert found.standard_error == pytest.approx(np.hypot(found.jackknife_error, found.chain_error))
+
+
+@pytest.mark.slow
+def test_a_prior_at_odds_with_the_data_takes_the_coefficient_above_half_the_parameters():
+    """The variance of a normal, whose precision is a Gamma variable at every temperature: nothing is asymptotic."""
+    x = np.random.default_rng(0).normal(size=400)
+    shape, rate = 1.5, 15.0  # as if the prior had seen three rows that are wider by far
+    found = estimate_learning_coefficient(
+        lambda w, x: -0.5 * (w[0] + jnp.square(x) * jnp.exp(-w[0])),
+        np.zeros(1),
+        data=x,
+        log_prior=lambda w: -shape * w[0] - rate * jnp.exp(-w[0]),
+        **QUICK,
+    )
+    rows, squares = 400 / np.log(400), np.sum(x * x) / np.log(400)
+    alpha, share = shape + rows / 2, squares / 2 / (rate + squares / 2)
+    known = (rows / 2) ** 2 * polygamma(1, alpha) + share**2 * alpha - rows * share
+    assert known > 2  # and d/2 is 1/2
+    assert abs(found.value - known) < 4 * found.chain_error
+    assert str(found).splitlines()[2] == found.remark
+    assert found.remark.startswith("2λ̂ is above the number of parameters, 1, by more than two standard errors")
 
 
 def test_the_influence_of_a_row_is_the_slope_of_the_variance_form_in_its_weight():
@@ -133,7 +156,7 @@ def test_bad_input_is_refused_with_one_sentence():
         "row 3 has log-likelihood nan", line_rows, start, data=(x, np.where(np.arange(400) == 3, np.nan, y)), **prior
     )
     refused("it must give one number for each row", lambda w: -(w["slope"] ** 2), start, **prior)
-    refused("the data has 1 rows", line_rows, start, data=(x[:1], y[:1]), **prior)
+    refused("the data has 1 row:", line_rows, start, data=(x[:1], y[:1]), **prior)
     refused(
         r"weight has shape \(3,\): log_likelihoods gives 400", line_rows, start, data=(x, y), weight=np.ones(3), **prior
     )

@@ -220,7 +220,7 @@ X, Y = coin_flips(20)
 BAD = [
     (lambda: out_of_bag(Normal(), X[:1]), "it needs at least 2 rows"),
     (lambda: out_of_bag(Normal(), X, n_resamples=1), "n_resamples is 1"),
-    (lambda: out_of_bag(Normal(), X, n_resamples=2), "none of 2 resamples: ask for more"),
+    (lambda: out_of_bag(Normal(), X, n_resamples=2), "all 2 resamples: ask for more"),
     (lambda: out_of_bag(KNeighborsClassifier(1), X, Y[:3], loss=zero_one_losses), r"y has shape \(3,\)"),
     (lambda: out_of_bag(Normal(), X, loss=lambda *_: 1.0), r"loss returned shape \(\) for 20 rows"),
     (lambda: out_of_bag(Broken(), X), "losses must be finite"),

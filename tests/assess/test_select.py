@@ -100,7 +100,7 @@ def test_bad_arguments(change, sentence):
 
 
 def test_bad_tables_and_estimators():
-    with pytest.raises(ValueError, match="X has 1 rows: 2 or more"):
+    with pytest.raises(ValueError, match="X has 1 row: 2 or more"):
         select(GaussianMixture(), X[:1])
     with pytest.raises(ValueError, match="Offset has no n_components to choose"):
         select(Offset(), numbered(20))

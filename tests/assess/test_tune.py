@@ -140,7 +140,7 @@ def test_frames_are_split_by_rows():
         ({"test": 1.0}, "test is 1.0"),
         ({"seed": -1}, "seed is -1"),
         ({"method": "grid"}, "method is 'grid'"),
-        ({"X": numbered(1)}, "X has 1 rows: 10 or more"),
+        ({"X": numbered(1)}, "X has 1 row: 10 or more"),
         ({"X": np.zeros(30)}, "X has shape"),
         ({"y": np.zeros(7)}, "y has 7 entries and X 50 rows"),
     ],

@@ -1,6 +1,7 @@
 """How sure a fit is: facts by hand, refits whose distance is known, and what is refused."""
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -83,6 +84,15 @@ def test_refits_see_what_is_there_and_not_what_is_not(mixture):
     assert np.ptp(np.sign(order)) == 0  # lined up with the fit
     three = kullback.GaussianMixture(3, covariance_type="diag", random_state=0).fit(X)
     assert refit(three, X, 20, 0).stability(three.to_model())["unstable"]
+
+
+def test_refits_that_have_all_seen_a_row_still_say_how_stable_components_are(mixture):
+    facts = assess_estimator(mixture, X, draws=0, refits=2).facts
+    assert facts["stability"]["refits"] == 2
+    assert facts["loss"]["out_of_bag"] is None
+    assert re.fullmatch(
+        r"There is no loss out of bag: \d+ of 120 rows stood in all 2 resamples: ask for more refits\.", *facts["notes"]
+    )
 
 
 def test_batches_are_what_the_model_scores():

@@ -16,11 +16,8 @@ from kullback.assess._costs import Costs, costs
 from kullback.assess._criteria import Criteria, LeaveOneOut, compare_criteria, criteria, psis_loo, waic
 from kullback.assess._criteria_table import criteria_table
 from kullback.assess._diagnostics import Diagnostics, diagnose
-from kullback.assess._estimated_coefficient import (
-    EstimatedCoefficient,
-    estimate_learning_coefficient,
-    learning_coefficient_curve,
-)
+from kullback.assess._estimate import EstimatedCoefficient
+from kullback.assess._estimated_coefficient import estimate_learning_coefficient, learning_coefficient_curve
 from kullback.assess._interval import ConfidenceInterval
 from kullback.assess._known_truth import KnownTruth
 from kullback.assess._langevin import minibatch_learning_coefficient

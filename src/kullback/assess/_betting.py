@@ -12,7 +12,7 @@ import numpy as np
 import scipy.special
 from numpy.typing import ArrayLike
 
-from kullback.assess._interval import ConfidenceInterval, check_delta, check_entries, check_rows
+from kullback.assess._interval import ConfidenceInterval, as_number, check_delta, check_entries, check_rows
 
 #: Values of the mean that are bet against, evenly spaced by the angle φ of sin²φ, in which coins have equal errors.
 _VALUES = 8192
@@ -193,7 +193,7 @@ def asymptotic_interval(
     best = -float(scipy.special.lambertw(-(alpha**2) / math.e, -1).real) - 1  # ρ²·n where the width is least
     scale = n * best / tightest_at
     reach = np.sqrt(m2 / (n - 1) * 2 * (scale + 1) / (n * scale) * np.log(np.sqrt(scale + 1) / alpha))
-    return ConfidenceInterval(mean - reach, mean + reach, True)
+    return ConfidenceInterval(as_number(mean - reach), as_number(mean + reach), True)
 
 
 def prequential_interval(moments: ArrayLike, alpha: float = 0.05, *, tightest_at: float = 100.0) -> ConfidenceInterval:

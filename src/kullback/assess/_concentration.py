@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from kullback.assess._interval import (
     ConfidenceInterval,
     Side,
+    as_number,
     check_delta,
     check_entries,
     check_rows,
@@ -186,4 +187,4 @@ def _check(
 def _interval(lower: np.ndarray, upper: np.ndarray, side: Side) -> ConfidenceInterval:
     lower = np.zeros_like(lower) if side == "upper" else np.clip(lower, 0.0, 1.0)
     upper = np.ones_like(upper) if side == "lower" else np.clip(upper, 0.0, 1.0)
-    return ConfidenceInterval(lower, upper)
+    return ConfidenceInterval(as_number(lower), as_number(upper))

@@ -14,11 +14,8 @@ from jaxtyping import Float
 from scipy.special import logsumexp
 
 from kullback.assess._diagnostics import diagnose
-from kullback.assess._estimated_coefficient import (
-    EstimatedCoefficient,
-    draw_posterior,
-    estimate_from_draws,
-)
+from kullback.assess._estimate import EstimatedCoefficient
+from kullback.assess._estimated_coefficient import draw_posterior, estimate_from_draws
 from kullback.assess._paired import Mean
 from kullback.assess._posterior import as_batch, as_posterior, number_of_sequences
 from kullback.assess._row_losses import RowLosses, paired_difference

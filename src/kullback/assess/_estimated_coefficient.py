@@ -7,9 +7,12 @@ by the losses of the rows: β²·Var[S], with the infinitesimal jackknife for wh
 ∂(β²·Var S)/∂ω_i = β²·(2·Cov(S, ℓ_i) − β·E[(S − E S)²·(ℓ_i − E ℓ_i)]),
 
 and the Monte Carlo error of the chains. In many dimensions third moments are noisy and the bar is too wide.
+
+At finite n the population coefficient may be above d/2, where the asymptotic one is not. A prior that is at odds with
+the data leaves S a slope where draws lie: for the variance of a normal, whose posterior is a Gamma distribution with a
+share r of its scale from the data, it is ½ + t(1 − r)²/2 to first order. The variance between modes adds to it too.
 """
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -20,6 +23,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from kullback.assess._diagnostics import diagnose, mean_error
+from kullback.assess._estimate import NUMBERS, EstimatedCoefficient
 from kullback.assess._posterior import as_posterior
 from kullback.assess._sampling import check_sampling
 from kullback.assess._tempered import (
@@ -32,58 +36,11 @@ from kullback.assess._tempered import (
     total_loss,
     weighted_rows,
 )
+from kullback.numerics import counted
 from kullback.runtime import in_float64, jit
 
-#: What an estimate that cannot be trusted has none of.
-NUMBERS = (
-    "value",
-    "standard_error",
-    "jackknife_error",
-    "chain_error",
-    "anchored",
-    "anchored_error",
-    "wbic",
-    "wbic_error",
-)
 #: Steps of the descent to the best fit, from the best draw.
 _DESCENT = 300
-
-
-@dataclasses.dataclass(frozen=True)
-class EstimatedCoefficient:
-    """The population coefficient at n rows, or one sentence why there is none.
-
-    `value` is the variance form with `standard_error`, of which `jackknife_error` is due to the rows and `chain_error`
-    to the draws: twice it holds the population coefficient in about 9 of 10 data sets. `anchored` is the popular form
-    β(E S − S(ŵ)), which is biased upward in singular models and exact in regular ones; its error is that of the chains
-    alone. Neither is the asymptotic λ. `wbic` is E S.
-    """
-
-    value: float | None
-    standard_error: float | None
-    jackknife_error: float | None
-    chain_error: float | None
-    anchored: float | None
-    anchored_error: float | None
-    wbic: float | None
-    wbic_error: float | None
-    rows: float
-    parameters: int
-    inverse_temperature: float
-    rhat: float
-    effective_draws: float
-    prior: str
-    problem: str | None = None
-
-    def __str__(self) -> str:
-        """Return two lines: the number at this n, and what it depends on."""
-        if self.value is None:
-            return str(self.problem)
-        return (
-            f"2λ̂ = {2 * self.value:.4g} ± {2 * (self.standard_error or 0):.2g} at n = {self.rows:g}, of "
-            f"{self.parameters} parameters (anchored {2 * (self.anchored or 0):.4g})\n"
-            f"prior: {self.prior}; R̂ = {self.rhat:.3f}, {self.effective_draws:.0f} effective draws"
-        )
 
 
 class Form(NamedTuple):
@@ -312,7 +269,8 @@ def _beta(posterior: Posterior, given: float | None) -> float:
     if given is None:
         if posterior.rows < 3:
             raise ValueError(
-                f"the data has {posterior.rows:g} rows: an estimate needs more, 1/log n is its temperature."
+                f"the data has {counted(int(posterior.rows), 'row')}: an estimate needs more, 1/log n is its "
+                "temperature."
             )
         return float(1 / np.log(posterior.rows))
     if not 0 < given < np.inf:

@@ -8,6 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from kullback.numerics import counted
+
 
 @runtime_checkable
 class Density(Protocol):
@@ -71,7 +73,7 @@ def row_count(X: Any, y: Any, least: int) -> int:
     if len(shape) != 2:
         raise ValueError(f"X has shape {tuple(shape)}: it must be a table, with one row per point.")
     if shape[0] < least:
-        raise ValueError(f"X has {shape[0]} rows: {least} or more are needed here.")
+        raise ValueError(f"X has {counted(shape[0], 'row')}: {least} or more are needed here.")
     if y is not None and len(y) != shape[0]:
         raise ValueError(f"y has {len(y)} entries and X {shape[0]} rows: each row needs its target.")
     return int(shape[0])

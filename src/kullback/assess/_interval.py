@@ -35,6 +35,12 @@ class ConfidenceInterval(NamedTuple):
         return np.asarray(np.less_equal(self.lower, value) & np.less_equal(value, self.upper))
 
 
+def as_number(value: ArrayLike) -> Any:
+    """Return an array of no axes as a plain number, and others as they are."""
+    array = np.asarray(value)
+    return array.item() if array.ndim == 0 else array
+
+
 def check_delta(name: str, delta: float) -> None:
     """Raise unless this is the probability of an error."""
     if not 0 < delta < 1:

@@ -16,7 +16,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from kullback.assess._diagnostics import mean_error
-from kullback.assess._estimated_coefficient import NUMBERS, EstimatedCoefficient, estimate_from_draws
+from kullback.assess._estimate import NUMBERS, EstimatedCoefficient
+from kullback.assess._estimated_coefficient import estimate_from_draws
 from kullback.assess._posterior import function_posterior
 from kullback.assess._tempered import Density, Draws, Posterior, begin_chains, total_loss
 from kullback.runtime import in_float64, jit

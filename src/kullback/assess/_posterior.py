@@ -14,7 +14,7 @@ from kullback.assess._prior import ColumnScale, ModelPrior
 from kullback.assess._tempered import Posterior
 from kullback.core import Batch, Model
 from kullback.models import FreeCoordinates, free_coordinates
-from kullback.numerics import Numeric
+from kullback.numerics import Numeric, counted
 
 
 class ModelData(eqx.Module):
@@ -228,7 +228,7 @@ def _checked(posterior: Posterior) -> Posterior:
             "that the model cannot have, or begin from a better fit."
         )
     if np.sum(weight > 0) <= 1:
-        raise ValueError(f"the data has {int(np.sum(weight > 0))} rows: an estimate needs two or more.")
+        raise ValueError(f"the data has {counted(int(np.sum(weight > 0)), 'row')}: an estimate needs two or more.")
     if not np.isfinite(posterior.log_prior(start, posterior.data)):
         raise ValueError("log_prior is not finite where the chains begin: begin inside its support.")
     if posterior.total is not None:

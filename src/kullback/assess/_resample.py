@@ -104,11 +104,11 @@ def out_of_bag(
         values.append(row_losses(loss, fitted, X, targets))
         outside.append(~np.isin(np.arange(len(X)), rows))
     found = OutOfBag(np.array(values), np.array(outside))
-    for marks, word in ((found.outside, "outside of"), (~found.outside, "in")):
+    for marks, word in ((found.outside, "in"), (~found.outside, "outside of")):
         never = int(np.sum(~marks.any(axis=0)))
         if never:
             raise ValueError(
-                f"{never} of {len(X)} rows were {word} none of {n_resamples} resamples: ask for more n_resamples."
+                f"{never} of {len(X)} rows stood {word} all {n_resamples} resamples: ask for more n_resamples."
             )
     return found
 

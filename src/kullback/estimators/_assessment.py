@@ -103,6 +103,8 @@ def assess_estimator(
     notes: list[str] = []
     found = _refit(estimator, can, X, lengths, refits, seed, notes)
     drawn = _draw(estimator, can, X, lengths, inputs, draws, seed, notes) if draws else None
+    if (coefficient := _coefficient_of(drawn)) is not None and coefficient.remark is not None:
+        notes.append(coefficient.remark)
     one_series = can.data == "sequences" and data.name == "row"
     facts = {
         "kind": type(estimator).__name__,
@@ -114,7 +116,7 @@ def assess_estimator(
             "data": _interval(data.losses),
             "held_out": None if apart is None else _interval(apart.losses),
             "gap": None if apart is None else _gap(data.losses, apart.losses),
-            "out_of_bag": None if found is None else _interval(found.losses.held_out),
+            "out_of_bag": None if found is None or found.losses is None else _interval(found.losses.held_out),
             "future": _future(estimator, X, inputs, notes) if one_series and refits else None,
         },
         **_criteria_facts(data, parameters, drawn),
@@ -193,10 +195,13 @@ def _refit(
         notes.append(f"There are no refits to resampled rows of {what}.")
         return None
     try:
-        return refit(estimator, X, refits, seed)
+        found = refit(estimator, X, refits, seed)
     except ValueError as error:
         notes.append(f"There are no refits to resampled rows: {error}")
         return None
+    if found.problem is not None:
+        notes.append(f"There is no loss out of bag: {found.problem}")
+    return found
 
 
 def _draw(
@@ -227,7 +232,7 @@ def _criteria_facts(data: Units, parameters: int | None, drawn: Criteria | Estim
     units = len(data.losses)
     bic = None if parameters is None else float(data.losses.mean()) + parameters * math.log(units) / (2 * units)
     whole = drawn if isinstance(drawn, Criteria) else None
-    coefficient = whole.coefficient if whole is not None else drawn if isinstance(drawn, EstimatedCoefficient) else None
+    coefficient = _coefficient_of(drawn)
     waic, loo = (None, None) if whole is None else (whole.waic, whole.loo)
     problem = whole.problem if whole is not None else None if coefficient is None else coefficient.problem
     wbic = None if coefficient is None else coefficient.wbic
@@ -243,6 +248,10 @@ def _criteria_facts(data: Units, parameters: int | None, drawn: Criteria | Estim
         "prior": None if coefficient is None else coefficient.prior,
         "problem": problem,
     }
+
+
+def _coefficient_of(drawn: Criteria | EstimatedCoefficient | None) -> EstimatedCoefficient | None:
+    return drawn.coefficient if isinstance(drawn, Criteria) else drawn
 
 
 def _coefficient(found: EstimatedCoefficient) -> Facts:

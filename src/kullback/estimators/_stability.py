@@ -20,10 +20,14 @@ LEAST_SEEN = 0.8
 
 
 class Refits(NamedTuple):
-    """Models of refits, lined up with the fit, and losses of rows under fits that have not seen them."""
+    """Models of refits, lined up with the fit, and losses of rows under fits that have not seen them.
+
+    Where refits are so few that they have all seen a row, there are no losses, and a sentence that says so.
+    """
 
     models: list[Any]
-    losses: OutOfBag
+    losses: OutOfBag | None
+    problem: str | None = None
 
     def stability(self, model: Any) -> dict[str, Any] | None:
         """Return how far each component is from what it is matched with, and in how many refits it is seen.
@@ -82,8 +86,13 @@ def refit(estimator: Any, X: Any, refits: int, seed: int) -> Refits:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a refit that needs more iterations is as good as any other
-        found = out_of_bag(copy, X, loss=losses, n_resamples=refits, seed=seed)
-    return Refits(models, found)
+        try:
+            found, problem = out_of_bag(copy, X, loss=losses, n_resamples=refits, seed=seed), None
+        except ValueError as error:
+            if len(models) < refits:
+                raise
+            found, problem = None, str(error).replace("n_resamples", "refits")
+    return Refits(models, found, problem)
 
 
 def _finite(value: Any) -> float | None:
