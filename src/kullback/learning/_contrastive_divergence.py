@@ -154,7 +154,7 @@ class ContrastiveDivergence(Learner[RestrictedBoltzmannMachine, Centers, Chains,
         filled = v if batch.observed is None else self._filled(model, v, jnp.asarray(batch.observed), fill)
         log_odds = model.hidden_logits(filled)
         means = jax.nn.sigmoid(log_odds)
-        values = self._likelihoods(model, path, v, filled, log_odds, batch, flip)
+        values, path = self._likelihoods(model, path, v, filled, log_odds, batch, flip)
         value = jnp.sum(jnp.where(weight > 0, share * values, 0))
         v_model, h_model, h_after = self._chain(model, memory.hidden, filled, log_odds, chain)
         count = jnp.full(len(v_model), 1 / len(v_model), share.dtype) if self.persistent else share
@@ -198,14 +198,20 @@ class ContrastiveDivergence(Learner[RestrictedBoltzmannMachine, Centers, Chains,
         log_odds: Array,
         batch: Batch,
         key: Array,
-    ) -> Float[Array, " rows"]:
-        """Return log-likelihoods, or pseudo-likelihoods of binary units where log Z is not known."""
+    ) -> tuple[Float[Array, " rows"], PathWeights | None]:
+        """Return log-likelihoods, or pseudo-likelihoods of binary units where log Z is not known.
+
+        Between two visits log Z is that of the last one. A binary row whose probability comes out above 1 shows that
+        the machine has left it behind: by so many nats at least, which count as spread.
+        """
         if path is None:
-            return _pseudo_likelihoods(model, filled, log_odds, key)
+            return _pseudo_likelihoods(model, filled, log_odds, key), None
         values = self._values(model, v, filled, log_odds, batch) - path.log_partition_estimate.value
         if model.log_scale is not None:
-            return values
-        return jax.lax.cond(path.lost, lambda: _pseudo_likelihoods(model, filled, log_odds, key), lambda: values)
+            return values, path
+        path = path._replace(spread=jnp.maximum(path.spread, jnp.max(values)))
+        lost = path.lost
+        return jax.lax.cond(lost, lambda: _pseudo_likelihoods(model, filled, log_odds, key), lambda: values), path
 
     @staticmethod
     def _values(

@@ -207,6 +207,15 @@ def test_bad_tables(X, sentence):
         kullback.BernoulliRBM(**TABLE).fit(X)
 
 
+def test_a_rate_at_which_finite_numbers_grow_is_told():
+    machine = kullback.BernoulliRBM(2, learning_rate=1e6, n_iter=4, batch_size=50, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"diverged: after step \d+ its rows have -.* nats .* learning_rate"):
+        machine.fit(patterns(200))
+    assert not machine.converged_
+    assert np.all(machine.learning_curve_[:, 2] <= 0)  # no row has a probability above 1, whatever log Z is thought
+    assert not machine.curve_is_likelihood_
+
+
 class _StopAfter(FitCallback):
     """Stops a fit after some of its epochs, and keeps what there is."""
 

@@ -40,6 +40,8 @@ BOLTZMANN_CONSTRAINTS: dict[str, list[Any]] = {
 }
 #: Temperatures of annealing, and how many constants are kept.
 _TEMPERATURES, _KEPT = 1000, 8
+#: The part of its first value that a fit may lose before it is said to have diverged.
+_LOST = 0.1
 
 
 class Constant(NamedTuple):
@@ -116,6 +118,20 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
     def _hold_fit(self, place: Place, history: History, reason: str) -> None:
         super()._hold_fit(place._replace(best=None), history, reason)
         self.converged_ = reason == LIMIT  # at the end of the schedule, where the rate is 0
+        if reason == LIMIT:
+            self._check_gained()
+
+    def _check_gained(self) -> None:
+        """Warn where a fit has ended far below the independent units that it began as: its numbers are finite."""
+        began, ended = float(self.learning_curve_[0, 2]), self.lower_bounds_[-1]
+        if ended < began - _LOST * (1 + abs(began)):
+            self.converged_ = False
+            warnings.warn(
+                f"The fit has diverged: after step {self.n_steps_:,} its rows have {ended:.6g} nats each, and "
+                f"{began:.6g} at its first step, so try a smaller learning_rate.",
+                ConvergenceWarning,
+                stacklevel=5,  # the line that calls `fit`
+            )
 
     # --- questions --------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from jax.scipy.linalg import cho_solve, solve_triangular
 from jaxtyping import Array, Float
 
 from kullback.core import Batch
+from kullback.runtime import filter_jit
 
 if TYPE_CHECKING:
     from kullback.models.autoencoder._model import VariationalAutoencoder
@@ -51,11 +52,13 @@ def log_prior(z: Float[Array, "... latents"]) -> Float[Array, "..."]:
     return -0.5 * (jnp.sum(jnp.square(z), axis=-1) + z.shape[-1] * _LOG_TWO_PI)
 
 
+@filter_jit
 def log_joint(model: "VariationalAutoencoder", z: Latents, v: Point, observed: Any) -> Float[Array, ""]:
     """Return log p(v, z) of what is observed of a row."""
     return log_prior(z) + jnp.asarray(model.kind.log_prob_at("free", model.decoder(z), v, observed))
 
 
+@filter_jit
 def curvature(
     model: "VariationalAutoencoder", z: Latents, v: Point, observed: Any
 ) -> tuple[Latents, Float[Array, "latents latents"]]:
@@ -78,6 +81,7 @@ def curvature(
     return gradient @ slope - z, jnp.linalg.cholesky(information + ridge * jnp.eye(len(z), dtype=z.dtype))
 
 
+@filter_jit
 def climb(model: "VariationalAutoencoder", start: Latents, v: Point, observed: Any) -> Peak:
     """Return the Gaussian at the end of z ← z + t·F⁻¹∇log p(v, z), where each t is the best of a few.
 
