@@ -58,6 +58,9 @@ class CompoundDirichletKind(NamedTuple):
         """How many columns the points have."""
         return self.size
 
+    def __str__(self) -> str:
+        return f"CompoundDirichlet of {self.size} categories and {self.trials} trials"
+
     def at(self, coordinates: Coordinates, vector: Any) -> "CompoundDirichlet":
         """Return the member with these coordinates of its Dirichlet."""
         hidden: Any = self._hidden.at(coordinates, vector)

@@ -66,6 +66,9 @@ class MixtureKind(NamedTuple):
         """What each free coordinate is."""
         return (Role.PLAIN,) * (self.n_components - 1) + self.components.roles * self.n_components
 
+    def __str__(self) -> str:
+        return f"Mixture of {self.n_components} components: {self.components}"
+
     def split(self, vector: Any) -> tuple[Float[Array, "*batch labels"], Float[Array, "*batch k d"]]:
         """Return the coordinates of the labels and those of each component."""
         vector = jnp.asarray(vector)

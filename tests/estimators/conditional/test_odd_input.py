@@ -112,6 +112,15 @@ def test_classes_that_are_missing_or_mixed(entry, message):
         Classifier().fit(X, y)
 
 
+@pytest.mark.parametrize("method", ["network", "trees"])
+def test_targets_that_are_alike_are_not_blamed_on_numbers_nor_on_rows_that_are_held_out(method):
+    X = np.arange(20.0).reshape(10, 2) ** 2
+    with pytest.raises(ValueError, match=r"y is 0\.3 in all rows that are learned from: a distribution"):
+        Regressor("beta", method=method).fit(X, np.full(10, 0.3))
+    with pytest.raises(ValueError, match="in all rows that are learned from"):  # one of two is held out
+        Regressor(method=method).fit(X[:2], [1.0, 2.0])
+
+
 def test_quantiles_of_shares_are_shares():
     law = MemberLaw(Beta(np.array([0.05, 0.2, 5.0]), np.array([0.05, 0.2, 0.1])))
     for level in (1e-9, 1 - 1e-9):

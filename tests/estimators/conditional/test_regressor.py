@@ -144,6 +144,17 @@ def test_central_intervals_and_smallest_sets_of_gaussians_agree(gaussian, number
     assert np.abs(sets.upper[:, 0] - high).max() < 0.1 * spread
 
 
+def test_sets_of_many_rows_are_those_of_each(poisson, counts):
+    """Rows go in blocks, of which the last is filled up: sets of counts come without draws, and are the same."""
+    X = np.resize(counts[0], (300, 3))
+    many = poisson.credible_set(X, 0.9)
+    few = poisson.credible_set(X[290:], 0.9)
+    assert len(many) == len(many.lower) == len(many.counts) == 300
+    np.testing.assert_array_equal(many.lower[290:], few.lower)
+    np.testing.assert_array_equal(many.upper[290:], few.upper)
+    np.testing.assert_allclose(many.threshold[290:], few.threshold, rtol=1e-12)
+
+
 @pytest.mark.slow
 def test_calibration_makes_sets_hold_what_they_promise():
     rng = np.random.default_rng(6)

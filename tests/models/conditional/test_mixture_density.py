@@ -9,7 +9,7 @@ from scipy.special import log_softmax, logsumexp
 
 from contracts.quick import quick
 from kullback.families import Batch, Categorical, DiagonalGaussian, Poisson
-from kullback.models import Conditional, Mixture, Network, even_mixture
+from kullback.models import CompoundDirichlet, Conditional, Mixture, Network, even_mixture
 from kullback.runtime import as_numpy as map_numpy
 from tiers import slow
 
@@ -135,3 +135,9 @@ def test_numbers_of_components_that_do_not_fit_are_refused(count, match):
     y = np.arange(3.0)[:, None]
     with pytest.raises(ValueError, match=match):
         even_mixture(DiagonalGaussian.fit(y), count, Batch(y))
+
+
+def test_kinds_are_said_in_words():
+    gaussian = "DiagonalGaussian with 2 coordinates"
+    assert str(Mixture(np.full(3, 1 / 3), GAUSSIANS).kind) == f"Mixture of 3 components: {gaussian}"
+    assert str(CompoundDirichlet(np.ones(4), 5).kind) == "CompoundDirichlet of 4 categories and 5 trials"

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 
 from kullback.estimators.conditional._predicted import PredictedDistribution
+from kullback.estimators.data._rows import padded_size
 from kullback.families import VonMises
 from kullback.geometry import (
     Pieces,
@@ -98,23 +99,28 @@ class CredibleSets:
 
 def find_sets(predicted: PredictedDistribution, level: float, target: TargetRange | None, seed: int) -> CredibleSets:
     """Return the smallest sets that hold this much of each distribution; `target` is what a single one can be."""
-    by_place = predicted.by_place
-    blocks = [by_place[at : at + _ROWS] for at in range(0, len(predicted), _ROWS)]
-    found = [_find_block(block, level, target, seed + place) for place, block in enumerate(blocks)]
-    threshold = np.concatenate([each[0] for each in found]) if found else np.zeros(0)
-    members = np.concatenate([each[2] for each in found]) if found and found[0][2] is not None else None
-    pieces = _join([each[1] for each in found]) if found and found[0][1] is not None else None
+    by_place, count = predicted.by_place, len(predicted)
+    found = [_find_block(by_place[rows], level, target, seed + at) for at, rows in enumerate(_blocks(count))]
+    threshold = np.concatenate([each[0] for each in found])[:count] if found else np.zeros(0)
+    members = np.concatenate([each[2] for each in found])[:count] if found and found[0][2] is not None else None
+    pieces = _join([each[1] for each in found], count) if found and found[0][1] is not None else None
     return CredibleSets(predicted, threshold, pieces, members)
 
 
 def levels_of(predicted: PredictedDistribution, targets: np.ndarray, seed: int) -> np.ndarray:
     """Return how much the smallest set holds that has the target of each row in it; classes are by their places."""
     found = []
-    for place, at in enumerate(range(0, len(predicted), _ROWS)):
-        block = predicted[at : at + _ROWS]
+    for place, rows in enumerate(_blocks(len(predicted))):
+        block = predicted[rows]
         own = log_prob_of(block, _draws(block, seed + place))
-        found.append(highest_density_level(block.log_prob(targets[at : at + _ROWS]), own))
-    return np.concatenate(found)
+        found.append(highest_density_level(block.log_prob(targets[rows]), own))
+    return np.concatenate(found)[: len(predicted)]
+
+
+def _blocks(count: int) -> list[np.ndarray]:
+    """Return the places of rows in blocks of one size, the last filled up with its first row: so little is compiled."""
+    size = min(padded_size(count), _ROWS)
+    return [np.where(rows < count, rows, at) for at in range(0, count, size) for rows in [np.arange(at, at + size)]]
 
 
 def _find_block(
@@ -171,11 +177,12 @@ def _compiled(kind: Any) -> Any:
     return jit(lambda free, points: jax.vmap(lambda x: kind.log_prob_at("free", free, x))(points))
 
 
-def _join(several: list[Any]) -> Pieces:
+def _join(several: list[Any], count: int) -> Pieces:
+    """Return the pieces of the first rows of several blocks."""
     most = max(each.lower.shape[1] for each in several)
 
     def wide(ends: np.ndarray) -> np.ndarray:
         return np.pad(ends, ((0, 0), (0, most - ends.shape[1])), constant_values=np.nan)
 
     lower, upper = (np.concatenate([wide(getattr(each, name)) for each in several]) for name in ("lower", "upper"))
-    return Pieces(lower, upper, np.concatenate([each.counts for each in several]))
+    return Pieces(lower[:count], upper[:count], np.concatenate([each.counts for each in several])[:count])

@@ -244,12 +244,13 @@ def _check_precision(estimator: Any, targets: np.ndarray) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         error = np.abs(targets - targets.astype(np.float32))
         largest, spread = np.fmax.reduce(error), np.nanstd(targets, axis=0)
-    if not np.all(largest <= _LOST * spread):
+        alike = np.fmax.reduce(targets) == np.fmin.reduce(targets)  # this is for their family to judge
+    if not np.all(alike | (largest <= _LOST * spread)):
         raise ValueError(
             "y loses its differences when it is rounded to float32: subtract a constant or use other units, or "
             "dtype='float64'."
         )
-    if not np.all((spread == 0) | (spread > 1 / _FARTHEST) & (spread < _FARTHEST)):
+    if not np.all(alike | (spread > 1 / _FARTHEST) & (spread < _FARTHEST)):
         raise ValueError("y spreads too little or too much for float32: use other units, or dtype='float64'.")
 
 

@@ -15,7 +15,7 @@ from kullback.estimators.conditional._target_law import FirstRows, TargetLaw, la
 from kullback.estimators.data._rows import padded_size
 from kullback.families import Categorical, Independent, OutputKind
 from kullback.models import MixtureKind, row_modes
-from kullback.runtime import computing, in_float64
+from kullback.runtime import computing, in_float64, jit
 
 #: Draws for what has no closed form.
 _DRAWS = 256
@@ -230,6 +230,7 @@ class PredictedDistribution:
         return table
 
 
+@functools.partial(jit, static_argnums=(0, 3))
 def _draw(kind: OutputKind, free: np.ndarray, key: Any, count: int) -> Any:
     if not isinstance(kind, MixtureKind):
         return kind.at("free", free).sample(key, (count,))

@@ -61,8 +61,8 @@ class Targets(NamedTuple):
             where = "y" if Y.shape[1] == 1 else f"Column {place} of y"
             if extent == 0:
                 raise ValueError(
-                    f"{where} is {rows[0, place]:.6g} in all rows: a distribution that spreads cannot be learned from "
-                    "one value."
+                    f"{where} is {rows[0, place]:.6g} in all rows that are learned from: a distribution that spreads "
+                    "cannot be learned from one value."
                 )
             if not 1 / _FARTHEST < extent < _FARTHEST:
                 raise ValueError(
