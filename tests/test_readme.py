@@ -19,6 +19,7 @@ GUIDES = (
     "docs/regression.md",
     "docs/helmholtz.md",
     "docs/boltzmann.md",
+    "docs/streams.md",
 )
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 

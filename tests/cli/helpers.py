@@ -34,7 +34,7 @@ def rows_for(name, rows=2 * BATCH, seed=0):
         return np.column_stack([X, np.clip(np.round(y), 1, 3) if name == "classifier" else y])
     if "linear" in name:
         return np.cumsum(rng.normal(0, 0.3, (rows, 1)), axis=0) + rng.normal(0, 0.5, (rows, 2))
-    if name == "categorical-hmm":
+    if name in ("categorical-hmm", "spiking-network"):
         return np.where(side, rng.integers(0, 2, rows), rng.integers(1, 4, rows))[:, None].astype(float)
     if "categorical" in name:
         return np.where(side[:, None], rng.integers(0, 2, (rows, 3)), rng.integers(1, 4, (rows, 3))).astype(float)
@@ -63,6 +63,7 @@ _SIZES = {
     "helmholtz-machine": "hidden",
     "linear-dynamical-system": "n_latents",
     "regressor": None,
+    "spiking-network": "n_units",
     "variational-autoencoder": "n_latents",
 }
 

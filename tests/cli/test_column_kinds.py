@@ -11,7 +11,7 @@ from tiers import slow
 
 RNG = np.random.default_rng(0)
 #: To these, words are categories.
-OF_WORDS = {"categorical-mixture", "categorical-hmm", "mixture", "hmm", "variational-autoencoder"}
+OF_WORDS = {"categorical-mixture", "categorical-hmm", "mixture", "hmm", "spiking-network", "variational-autoencoder"}
 
 
 def write_plant(path, rows=300):

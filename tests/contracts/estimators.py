@@ -16,6 +16,7 @@ LIKE = {
     "MultinomialHMM": "GaussianHMM",
     "HMM": "GaussianHMM",
     "Classifier": "Regressor",
+    "SpikingNetwork": "GaussianHMM",
     "VariationalAutoencoder": "Mixture",
     "HelmholtzMachine": "Mixture",
     "EnergySampler": "ProbabilisticPCA",

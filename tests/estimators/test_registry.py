@@ -55,6 +55,7 @@ def test_what_the_registry_says_is_what_the_class_can_do(name):
         data="pairs" if pairs else "sequences" if "continues" in parameters else "rows",
         takes_inputs="inputs" in parameters,
         has_command=name != "EnergySampler",
+        streams_only=name == "SpikingNetwork",
         has_epochs=issubclass(kind, estimators.GradientEstimator),
         **{
             capability: hasattr(kind, verb) and not (pairs and verb == "predict")  # of targets, and no component

@@ -18,7 +18,10 @@ DEMO = "three_sites.py"
 #: `make test` runs these.
 QUICK = {"natural_gradient_flows.py", "relative_entropy_balls.py"}
 #: These compute for long, or start processes: they run as a user runs them, in a process of their own.
-LONG = {"cluster.py", "four_machines.py", "mode_coverage.py", "online_em.py", "spin_glass.py"}
+LONG = {
+    *("cluster.py", "four_machines.py", "memories.py", "mode_coverage.py", "online_em.py", "shift_register.py"),
+    *("source_stream.py", "spin_glass.py"),
+}
 #: This one needs data that is not installed everywhere, and says so.
 CLOTHES = "fashion.py"
 

@@ -96,6 +96,10 @@ MAKE = {
         counts(),
     ),
     "HMM": lambda: (chain(kullback.HMM, MIXED), holes(mixed())),
+    "SpikingNetwork": lambda: (
+        kullback.SpikingNetwork(4, n_chains=2, n_categories=3, random_state=0).fit(counts(columns=1) % 3),
+        counts(columns=1) % 3,
+    ),
     "LinearDynamicalSystem": lambda: (
         kullback.LinearDynamicalSystem(2, random_state=0, max_iter=2, tol=0.0).fit(holes(series())),
         holes(series()),

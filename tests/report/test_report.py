@@ -39,6 +39,7 @@ FIGURES = {
     "PoissonHMM": {"timeline", "transitions", "ellipses"},
     "MultinomialHMM": {"timeline", "transitions", "scatter"},
     "HMM": {"timeline", "transitions", "scatter"},
+    "SpikingNetwork": {"raster"},
     "LinearDynamicalSystem": {"forecast", "eigenvalues"},
 }
 
@@ -72,8 +73,8 @@ def test_every_kind_has_a_page(kind, tmp_path):
     page, text = read(write_report(estimator, tmp_path / "page.html", X))
     check_page(page, text)
     marginals = [name for name in page.figures if name.startswith("marginal-")]
-    assert len(marginals) == (0 if kind == "LinearDynamicalSystem" else X.shape[1])
-    assert set(page.figures) - set(marginals) - {"learning"} == FIGURES[kind]
+    assert len(marginals) == (0 if kind in ("LinearDynamicalSystem", "SpikingNetwork") else X.shape[1])
+    assert set(page.figures) - set(marginals) - {"learning", "learning-stream"} == FIGURES[kind]
     assert ("learning" in page.figures) == (len(getattr(estimator, "lower_bounds_", [])) > 1)
     assert "least-likely" in page.ids
     if not hasattr(estimator, "score_samples") or kind.endswith("HMM"):  # a series: the score is that of all rows

@@ -86,7 +86,7 @@ class Checkpoint:
             _check_parameters(estimator, self._command)
             # rows of a series wait, weights are no numbers of rows, rows without a target do not count, a model to go
             # on from has seen others before, and epochs count rows again
-            others = {"lag", "from"} if self._command["method"] == "online" else set()
+            others = {"lag", "window", "from"} if self._command["method"] == "online" else set()
             epochs = REGISTRY[type(estimator).__name__].capabilities.has_epochs and self._command["method"] == "em"
             counts = not epochs and not self._command.keys() & {"weight", "targets", *others}
             if counts and attributes.get("n_points_seen_", progress.rows) != progress.rows:

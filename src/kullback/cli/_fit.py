@@ -163,7 +163,10 @@ def fit(
     method = Method.em if method is Method.batch else method
     if method is Method.auto and has_targets(estimator) and not learns_online(estimator):
         method = Method.em
-    series = REGISTRY[type(estimator).__name__].capabilities.data == "sequences"
+    capabilities = REGISTRY[type(estimator).__name__].capabilities
+    series = capabilities.data == "sequences"
+    if method is Method.auto and capabilities.streams_only:
+        method = Method.online
     if roles.weight is not None and series and method is Method.auto:
         method = Method.em
     if method is Method.auto and checkpoint is not None:

@@ -46,8 +46,15 @@ def learns_online(estimator: Any) -> bool:
 def _problems_of_targets(estimator: Any, rows: Input, wish: Wish) -> list[Any]:
     name = command_name(type(estimator).__name__)
     if not has_targets(estimator):
-        epochs = REGISTRY[type(estimator).__name__].capabilities.has_epochs
+        capabilities = REGISTRY[type(estimator).__name__].capabilities
+        epochs = capabilities.has_epochs
         return [
+            wish.asked in (Method.em, Method.batch)
+            and capabilities.streams_only
+            and f"--method {wish.asked} is not for {name}: it learns online, row after row.",
+            wish.on_cluster
+            and capabilities.streams_only
+            and f"--scheduler is not for {name}: it learns from one stream, row after row.",
             rows.roles.targets and f"--target is for regressor and classifier: {name} learns from all columns alike.",
             wish.method is Method.batch
             and not epochs

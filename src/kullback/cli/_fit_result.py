@@ -41,6 +41,8 @@ def _how(estimator: Any, method: Method, passes: int) -> str:
             end = f"converged after {count(estimator.n_iter_, each)}"
             return f"{how}, {end if estimator.converged_ else count(estimator.n_iter_, each) + ', not converged'}"
         return f"{how} online, {count(passes, 'pass', 'passes')}"
+    if REGISTRY[type(estimator).__name__].capabilities.streams_only:
+        return f"online, {count(passes, 'pass', 'passes')}"
     if _has_epochs(estimator):
         epochs = count(estimator.n_iter_, "epoch") if method is Method.em else count(passes, "pass", "passes")
         if method is not Method.em:

@@ -82,6 +82,22 @@ class SeriesScorer:
         return RowScores(found.log_likelihood, component, found.states if self._shares else None, given)
 
 
+class NoveltyScorer:
+    """Scores of rows given those before them, by a model that learns from each of them afterwards."""
+
+    def __init__(self, saved: SavedModel):
+        self._estimator, self._last = saved.estimator, None
+        self._estimator.end_series()  # that of the fit: these rows are another
+
+    def __call__(self, chunk: Chunk) -> RowScores:
+        """Score the next rows, and learn from them."""
+        new_series = chunk.sequence is not None and chunk.sequence[0] != self._last
+        self._last = None if chunk.sequence is None else chunk.sequence[-1]
+        if new_series:
+            self._estimator.end_series()
+        return RowScores(-self._estimator.novelty(chunk.X, chunk.lengths), None, None, {})
+
+
 def explain(
     anomalies: Anomalies, chunk: Chunk, scores: RowScores, unlikely: np.ndarray, names: list[str], whole: bool
 ) -> dict[str, Any]:

@@ -31,6 +31,14 @@ def score(
             help="Add a column for each column of the model: how much it contributes to a row being unlikely, in nats.",
         ),
     ] = False,
+    novelty: Annotated[
+        bool,
+        typer.Option(
+            "--novelty",
+            help="Let the model learn on from each row after it was scored, and write how new the row was in nats, "
+            "−log p (models that learn streams). The saved model stays as it is.",
+        ),
+    ] = False,
     batch_rows: given.BatchRows = 4096,
     format: given.Format = None,
     header: given.Header = True,
@@ -50,7 +58,7 @@ def score(
 
     from kullback.cli._kept_columns import KeptColumns
     from kullback.cli._messages import count, print_message, print_warnings
-    from kullback.cli._row_scores import explain, name_responsibilities, row_scorer
+    from kullback.cli._row_scores import NoveltyScorer, explain, name_responsibilities, row_scorer
     from kullback.cli._saved_model import SavedModel
     from kullback.cli._table import Table
     from kullback.estimators import Anomalies
@@ -64,6 +72,12 @@ def score(
         asked = {"--anomaly": anomaly is not None, "--contributions": contributions}
         for option in (name for name, was in asked.items() if was):
             raise ValueError(f"{option} is for models of rows, and this {saved.kind} is one of a target given inputs.")
+    if novelty:
+        saved.require(saved.capabilities.streams_only, "--novelty", "models that learn streams")
+        for option in (
+            name for name, was in (("--anomaly", anomaly is not None), ("--contributions", contributions)) if was
+        ):
+            raise ValueError(f"{option} does not go with --novelty: that compares rows with what was learned so far.")
     if responsibilities:
         saved.require(saved.capabilities.predicts, "--responsibilities", given.CLUSTERS)
     keeper = KeptColumns(saved, data, keep, header, row_numbers)
@@ -72,13 +86,13 @@ def score(
     source = saved.open(data, header, keep=keeper.keep, **options)
     rows, flagged, missing, total = 0, 0, 0, 0.0
     with print_warnings(quiet), Table(output, as_json) as table:
-        scorer = row_scorer(saved, responsibilities)
-        anomalies = None if saved.has_targets else Anomalies(saved.estimator, share)
+        scorer = NoveltyScorer(saved) if novelty else row_scorer(saved, responsibilities)
+        anomalies = None if saved.has_targets or novelty else Anomalies(saved.estimator, share)
         for chunk in saved.chunks(source):
             X = chunk.X
             with keeper.naming(source, source.kept, chunk):
                 found = scorer(chunk)
-            answers = {"log_likelihood": found.log_likelihood}
+            answers = {"novelty": -found.log_likelihood} if novelty else {"log_likelihood": found.log_likelihood}
             answers |= {} if found.component is None else {"component": found.component}
             if anomalies is not None:
                 unlikely = found.log_likelihood < anomalies.thresholds(X)
@@ -92,6 +106,6 @@ def score(
     if not quiet:
         left_out = f", {count(source.bad_rows, 'bad row')} left out" if source.bad_rows else ""
         average = f", {total / (rows - missing):.4f} nats per row" if rows > missing else ""
-        found_too = "" if saved.has_targets else f", {count(flagged, 'anomaly', 'anomalies')}"
+        found_too = "" if anomalies is None else f", {count(flagged, 'anomaly', 'anomalies')}"
         without = f", {count(missing, 'row')} without a target" if missing else ""
         print_message(f"{count(rows, 'row')}{average}{found_too}{without}{left_out}.")

@@ -25,6 +25,7 @@ SUMMARIES = {
     "PoissonMixture": "A mixture model of columns of counts.",
     "ProbabilisticPCA": "Principal components as a probability model.",
     "Regressor": "The distribution of numbers, given other columns.",
+    "SpikingNetwork": "A network that learns a stream online, with constant memory.",
     "VariationalAutoencoder": "A few hidden numbers for each row, for columns of any kind.",
 }
 
@@ -60,6 +61,9 @@ ALIASES = {
     "boltzmann-machine": "bernoulli-rbm",
     "helmholtz": "helmholtz-machine",
     "wake-sleep": "helmholtz-machine",
+    "rnn": "spiking-network",
+    "recurrent": "spiking-network",
+    "spiking": "spiking-network",
     "vae": "variational-autoencoder",
     "autoencoder": "variational-autoencoder",
     "sigmoid-belief-network": "helmholtz-machine",
@@ -101,6 +105,7 @@ OPTIONS = {
     "covars_prior": "The scale of the inverse gamma or inverse Wishart prior of the covariances.",
     "covars_weight": "The degrees of freedom of the prior of the covariances.",
     "damping": "What is added to the metric of the natural gradient; a learning rate above it is unsafe.",
+    "discount": "The share of the blame for a row that is left after one more row; longer lags need one nearer to 1.",
     "dispersion": "constant: the spread is one number. linear: it depends on the other columns too (linear models).",
     "draws": "Guesses of what is hidden for each row of a step. none: 10, and 1 for wake-sleep.",
     "dtype": "The numbers that a network computes with.",
@@ -139,6 +144,7 @@ OPTIONS = {
     "n_jobs": "The number of threads for trees. none: 1 for small data.",
     "n_iter": "The largest number of iterations of batch EM.",
     "n_latents": "The number of hidden states.",
+    "n_units": "The number of units that fire or not: their state is all that is remembered.",
     "n_trials": "The total of every row; rows with another total are refused. none: any total.",
     "offset": "Give the columns means of their own.",
     "params": "What is learned, by letters.",
@@ -159,6 +165,7 @@ OPTIONS = {
     "transmat_prior": "The Dirichlet prior of each row of the transition matrix. 1: none.",
     "trials": "The total of the rows that `kullback sample` draws.",
     "validation_fraction": "The share of rows that networks and trees leave out, to end when these gain no more.",
+    "window": "The number of rows of one step; those that fill none wait for more.",
     "weights_init": "The weights of the components at the start, with commas; their sum is 1.",
 }
 
@@ -177,7 +184,10 @@ SPECIAL = {
         "VariationalAutoencoder": "Guesses of what is hidden for each row of a step. 1 follows the evidence bound, "
         "more a tighter one."
     },
+    "n_chains": {"SpikingNetwork": "The number of memories that follow the stream at once; one alone learns badly."},
+    "n_init": {"SpikingNetwork": "The number of networks that learn side by side; the best one answers."},
     "learning_rate": {
+        "SpikingNetwork": "How far a step of Adam goes.",
         "HelmholtzMachine": "How far the first steps go. none: 0.3 for natural, 0.02 for the others.",
         "VariationalAutoencoder": "The rate of Adam to begin with; it falls with the steps.",
     }
@@ -190,8 +200,10 @@ SPECIAL = {
         "the gradient, with Adam."
     },
     "family": {
+        "SpikingNetwork": "The family of all columns, or of each column, with commas: bernoulli, categorical, gaussian "
+        "or poisson. auto: text is categorical, true and false are bernoulli, numbers are gaussian.",
         "Regressor": "The family of the target, or one for each, with commas: gaussian, poisson, gamma, exponential, "
-        "beta, bernoulli, von_mises and so on."
+        "beta, bernoulli, von_mises and so on.",
     },
     "max_iter": dict.fromkeys(
         _PAIRS, "The largest number of iterations, epochs or rounds. none: 100 for linear models."

@@ -16,6 +16,7 @@ from kullback.estimators.conditional._combination import combine_conditionals
 from kullback.estimators.conditional._estimator import ConditionalEstimator
 from kullback.estimators.gradient._combination import combine_networks
 from kullback.estimators.gradient._estimator import GradientEstimator
+from kullback.estimators.process._spiking_network import SpikingNetwork
 from kullback.geometry import relative_entropy
 from kullback.models import Mixture, agreeing, reduce, spread_out, unite
 from kullback.numerics import with_article
@@ -68,6 +69,8 @@ def combine(
     """
     fitted = list(fitted)
     _check_alike(fitted, n_components)
+    if isinstance(fitted[0], SpikingNetwork):
+        raise ValueError("networks of spiking units cannot be combined: let one of them learn the other streams too.")
     if isinstance(fitted[0], ConditionalEstimator):
         if n_components is not None:
             raise ValueError(f"n_components is for mixtures: a {type(fitted[0]).__name__} keeps its own number.")

@@ -66,6 +66,7 @@ _RULES: dict[str, Rule] = {
     "n_sequences_seen_": _AMOUNT,
     "schedule_": Rule(_is_schedule, "the first step of a fit, and how many there are"),
     "gibbs_calls_": _WHOLE,
+    "replica_rows_": _AMOUNT,
     "began_with_stream_": Rule(lambda value: isinstance(value, bool), "true or false"),
     "converged_": Rule(lambda value: isinstance(value, bool), "true or false"),
     "sees_missing_": Rule(lambda value: isinstance(value, bool), "true or false"),
@@ -85,7 +86,7 @@ _RULES: dict[str, Rule] = {
     "target_total_": _WHOLE,
     **{
         name: Rule(lambda value: _is_numbers(value) and value.dtype.kind == "i", "an array of whole numbers")
-        for name in ("target_categories_", "input_categories_")
+        for name in ("target_categories_", "input_categories_", "waiting_starts_")
     },
     "family_": Rule(
         lambda value: isinstance(value, str) or _is_words(value), "the name of a family, or a list of them"
@@ -96,7 +97,10 @@ _RULES: dict[str, Rule] = {
     ),
     **{
         name: Rule(lambda value: _is_numbers(value) and value.dtype == np.float64, "an array of 64-bit numbers")
-        for name in ("waiting_", "waiting_inputs_", "totals_", "filtered_", "filtered_mean_", "filtered_covariance_")
+        for name in (
+            *("waiting_", "waiting_inputs_", "totals_", "filtered_", "filtered_mean_", "filtered_covariance_"),
+            *("center_", "scale_"),
+        )
     },
 }
 

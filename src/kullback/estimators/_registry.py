@@ -18,6 +18,7 @@ class Capabilities(NamedTuple):
     imputes: bool = True  # `impute`: missing entries
     takes_inputs: bool = False  # `inputs` beside the rows
     has_epochs: bool = False  # `fit` goes through the rows again and again, by steps along gradients
+    streams_only: bool = False  # it learns online, and there is no batch EM
     has_command: bool = True  # `kullback fit NAME`
 
 
@@ -32,6 +33,7 @@ _MIXTURE = Capabilities(predicts=True)
 _HIDDEN_MARKOV = Capabilities("sequences", predicts=True, decodes=True, forecasts=True)
 _NETWORK = Capabilities(has_epochs=True)
 _CONDITIONAL = Capabilities("pairs", imputes=False)
+_SPIKING = Capabilities("sequences", imputes=False, streams_only=True)
 _LINEAR_SYSTEM = Capabilities("sequences", smooths=True, forecasts=True, takes_inputs=True)
 
 #: Every estimator that a file can hold, and the command can fit unless it says otherwise, by the name of its class.
@@ -56,6 +58,7 @@ REGISTRY: dict[str, Entry] = {
     "PoissonMixture": Entry("mixtures._discrete_mixtures", _MIXTURE),
     "ProbabilisticPCA": Entry("_factor_estimators"),
     "Regressor": Entry("conditional._regressor", _CONDITIONAL),
+    "SpikingNetwork": Entry("process._spiking_network", _SPIKING),
     "VariationalAutoencoder": Entry("gradient._variational_autoencoder", _NETWORK),
 }
 

@@ -64,6 +64,7 @@ from kullback.learning._online_em import DecayingRate, OnlineEM, decaying_rate, 
 from kullback.learning._path_weights import PathWeights
 from kullback.learning._place_file import load_place, save_place
 from kullback.learning._process import ProcessGradient, ProcessMessage, ProcessState
+from kullback.learning._process_stream import Followed, Standing, follow_windows
 from kullback.learning._process_window import Baseline, ProcessMemory, Report, Window, process_window
 from kullback.learning._rules import (
     CONVERGED,
@@ -126,6 +127,7 @@ __all__ = [
     "EvidenceBound",
     "FisherScoring",
     "FollowEnergy",
+    "Followed",
     "GainBelow",
     "Gathered",
     "Gradient",
@@ -157,6 +159,7 @@ __all__ = [
     "SampledInertia",
     "Sleep",
     "Slope",
+    "Standing",
     "Start",
     "StepInfo",
     "Stepped",
@@ -184,6 +187,7 @@ __all__ = [
     "extend_curve",
     "fisher_scoring",
     "fit",
+    "follow_windows",
     "gather",
     "gather_in_turn",
     "gram_natural_gradient",

@@ -16,6 +16,7 @@ from kullback.models import (
     LinearDynamicalSystem,
     Mixture,
     ProbabilisticPCA,
+    SpikingMemory,
 )
 from kullback.plots import panels, plot_eigenvalues, plot_transitions
 from kullback.report._components import draw_marginal, draw_plane, plane_of, rows_to_draw
@@ -25,6 +26,7 @@ from kullback.report._images import draw_rows
 from kullback.report._linear_system import Series
 from kullback.report._samples import draw_samples
 from kullback.report._scatter import Scatter
+from kullback.report._spiking import Raster
 from kullback.report.conditional import draw_conditional
 
 
@@ -44,9 +46,9 @@ def plot(
     Components are ellipses over the rows; of columns that are no sizes, such as categories, the rows are drawn on the
     two columns that say the most about their component; of one column, its density. States of hidden Markov models are
     colors behind the series, or the graph of transitions without rows; a linear dynamical system has its forecast, or
-    its eigenvalues. A regressor or classifier has its predictions along the input that moves them most. Of a network
-    rows that it draws are shown beside the data, as images where rows are images. `write_report` has all pictures of a
-    model on one page.
+    its eigenvalues; a network of spiking units has their raster. A regressor or classifier has its predictions along
+    the input that moves them most. Of another network rows that it draws are shown beside the data, as images where
+    rows are images. `write_report` has all pictures of a model on one page.
 
     Parameters
     ----------
@@ -132,3 +134,8 @@ def _(model: LinearDynamicalSystem, context: ReportContext, axes: Axes) -> None:
     series.draw(axes, 0)
     axes.legend(frameon=False, fontsize=9)
     axes.set(xlabel="row", ylabel=context.names[0])
+
+
+@draw_model.register
+def _(model: SpikingMemory, context: ReportContext, axes: Axes) -> None:
+    Raster.of(context).draw(axes)

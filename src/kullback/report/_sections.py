@@ -17,6 +17,7 @@ from kullback.models import (
     Mixture,
     ProbabilisticPCA,
     RestrictedBoltzmannMachine,
+    SpikingMemory,
     VariationalAutoencoder,
 )
 from kullback.report._autoencoder import autoencoder_sections
@@ -43,6 +44,7 @@ from kullback.report._parts import Picture, Section
 from kullback.report._rows import certainty, least_likely, least_likely_rows, responsibilities
 from kullback.report._samples import sample_note, samples
 from kullback.report._scatter import scatter
+from kullback.report._spiking import spiking_sections
 from kullback.report.conditional import conditional_sections
 
 
@@ -132,6 +134,11 @@ def _(model: LinearDynamicalSystem, context: ReportContext, future_inputs: np.nd
         Section("time", "Over time", note, [], forecast(context, future_inputs)),
         Section("system", "The system", "", system_tables(context), eigenvalues(context)),
     ]
+
+
+@model_sections.register
+def _(model: SpikingMemory, context: ReportContext, future_inputs: np.ndarray | None) -> list[Section]:
+    return spiking_sections(context)
 
 
 @model_sections.register(ProbabilisticPCA)

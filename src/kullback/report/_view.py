@@ -16,6 +16,7 @@ from kullback.models import (
     LinearDynamicalSystem,
     Mixture,
     ProbabilisticPCA,
+    SpikingMemory,
     VariationalAutoencoder,
 )
 from kullback.runtime import computing
@@ -83,6 +84,13 @@ def _(model: LinearDynamicalSystem, estimator: Any) -> ModelView:
     inputs = [np.shape(matrix)[1] for matrix in (model.input_transition, model.input_observation) if matrix is not None]
     size = ("Hidden states", len(model.transition))
     return ModelView(len(model.observation), size, has_time=True, inputs=max(inputs, default=0))
+
+
+@view_model.register
+def _(model: SpikingMemory, estimator: Any) -> ModelView:
+    facts = [("Chains", f"{estimator.n_chains:,}"), ("Discount", f"{estimator.discount:g}")]
+    facts += [("Networks", f"{estimator.n_init:,}, the best of which is shown")] if estimator.n_init > 1 else []
+    return ModelView(int(estimator.n_features_in_), ("Units", model.units), has_time=True, facts=tuple(facts))
 
 
 @view_model.register

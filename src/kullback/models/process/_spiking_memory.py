@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Shaped
 
 from kullback.core import Fixed, Key, Shape, as_key, as_shape
-from kullback.families import Bernoulli, Categorical, ExponentialFamily, Independent, Kind, OutputKind
+from kullback.families import Bernoulli, Categorical, ExponentialFamily, Independent, Kind, OutputKind, Product
 from kullback.models.process._mutable_process import MutableProcess
 from kullback.numerics import Numeric, as_parameter, check_finite
 
@@ -185,6 +185,11 @@ def _embed(kind: OutputKind, x: Any) -> Shaped[Array, "... e"]:
     if isinstance(kind, Kind) and kind.family is Independent and dict(kind.structure)["column"].family is Categorical:
         column = dict(kind.structure)["column"]
         return (x[..., None] == jnp.arange(column.size + 1)).reshape(*x.shape[:-1], -1)
+    if isinstance(kind, Kind) and kind.family is Product:
+        ends = np.cumsum([part.columns for part in dict(kind.structure)["kinds"]])
+        columns = jnp.split(x, ends[:-1], axis=-1)
+        parts = [_embed(part, each) for part, each in zip(dict(kind.structure)["kinds"], columns, strict=True)]
+        return jnp.concatenate([part.astype(jnp.result_type(float)) for part in parts], axis=-1)
     return x if _row_shape(kind) else x[..., None]
 
 

@@ -1,0 +1,1 @@
+"""Estimators of streams that learn online, with constant memory."""
