@@ -13,7 +13,7 @@ MINUTES ?= 40
 TABLES ?= 2000
 SEED ?= 0
 
-.PHONY: demo test test-all fuzz lint bench clean
+.PHONY: demo test test-slow test-all fuzz lint bench clean
 
 demo: $(VENV)/.plain  ## three sites learn online, their models are combined and compared, and a page shows it
 	$(BIN)/python examples/three_sites.py
@@ -21,8 +21,10 @@ demo: $(VENV)/.plain  ## three sites learn online, their models are combined and
 test: $(VENV)/.dev  ## the quick tests and docstring examples; a ledger of time and memory by room
 	$(BIN)/python -m pytest
 
-test-all: $(VENV)/.dev  ## all tests, with those that are marked as slow, and all examples
-	$(BIN)/python -m pytest -m "slow or not slow" --durations=40 --durations-min=5
+test-slow: $(VENV)/.dev  ## the tests that are marked as slow, with all examples: those that begin before END_BY, where it is given
+	$(BIN)/python -m pytest -m slow --durations=40 --durations-min=5
+
+test-all: test test-slow  ## all tests
 
 fuzz: $(VENV)/.dev  ## damaged files of every kind, fits that are killed, adversarial tables: FILES=… MINUTES=… SEED=…
 	PYTHONPATH=tests $(BIN)/python -m fuzz run --files $(FILES) --minutes $(MINUTES) --seed $(SEED)

@@ -14,6 +14,7 @@ import pytest
 from ledger import Ledger
 from memory import Memory
 from tiers import LAWS, Law, quick_laws
+from time_limit import time_limit
 
 FAST_COMPILE = (
     "--xla_backend_optimization_level=0",
@@ -32,6 +33,8 @@ def pytest_configure(config):
     """Register what sees all tests: hooks of this file do not see the examples of docstrings, which are elsewhere."""
     config.pluginmanager.register(Ledger())
     config.pluginmanager.register(Memory())
+    if (limit := time_limit(config)) is not None:
+        config.pluginmanager.register(limit)
 
 
 def pytest_collection_modifyitems(config, items):
