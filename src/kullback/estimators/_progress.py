@@ -8,8 +8,8 @@ from tqdm.auto import tqdm
 class Progress:
     """A bar for each start, with the average log-likelihood; nothing at all unless `verbose`."""
 
-    def __init__(self, verbose: int, steps: int | None):
-        self._verbose, self._steps, self._bar = verbose, steps, None
+    def __init__(self, verbose: int, steps: int | None, unit: str = "steps"):
+        self._verbose, self._steps, self._unit, self._bar = verbose, steps, unit, None
 
     def __enter__(self) -> Self:
         return self
@@ -21,7 +21,7 @@ class Progress:
         """Begin a new bar."""
         self._close()
         if self._verbose:
-            self._bar = tqdm(total=self._steps, desc=f"start {start + 1}", unit=" steps", leave=True)
+            self._bar = tqdm(total=self._steps, desc=f"start {start + 1}", unit=f" {self._unit}", leave=True)
 
     def step(self, log_likelihood: float, gain: float | None = None) -> None:
         """Say what one more step has reached."""

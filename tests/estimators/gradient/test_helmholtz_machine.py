@@ -87,6 +87,8 @@ def test_hidden_layers_are_features_and_lead_back(fitted):
         fitted.transform(X, layer=1)
     with pytest.raises(ValueError, match="X has 3 columns: hidden layer -1 has 2 units"):
         fitted.inverse_transform(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="entries outside of"):
+        fitted.inverse_transform(np.array([[0.5, 1.5]]))
 
 
 @pytest.mark.slow

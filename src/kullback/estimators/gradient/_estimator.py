@@ -159,7 +159,7 @@ class GradientEstimator(TableEstimator):
         train, held = self._split(rows)
         data = Minibatches(functools.partial(self._batch, train), len(train), self.batch_size, self.seed_)
         rule = self._rule
-        with Progress(self.verbose, self.max_iter) as progress:
+        with Progress(self.verbose, self.max_iter, "epochs") as progress:
             progress.begin(0)
             history = History(progress) if unfinished is None else History.resume(progress, unfinished)
 

@@ -222,6 +222,8 @@ class HelmholtzMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gradie
         expected = self.network_.sizes[1 + place]
         if units.shape[1] != expected:
             raise ValueError(f"X has {units.shape[1]} columns: hidden layer {layer} has {expected} units.")
+        if ((units < 0) | (units > 1)).any():
+            raise ValueError("X has entries outside of [0, 1]: units are 0 or 1, or probabilities of 1.")
         with computing(self._bits):
             found = self.network_.downward_means(units.astype(self.dtype), place + 1)
         return np.asarray(found, np.float64)
