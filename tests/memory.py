@@ -8,7 +8,7 @@ import pytest
 
 #: Bytes. Imports take 0.75 GB of it, most tests add 0.15 GB at most, and no process may have more than 2 GB. Were it
 #: next to what imports take, every test would compile anew what the one before it has compiled.
-LARGE = 1.4e9
+LARGE = 1.2e9
 
 
 class Memory:
