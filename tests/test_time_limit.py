@@ -25,7 +25,10 @@ def test_what_is_slow_and_late_is_left_out_and_counted():
 
 
 def test_in_time_everything_runs():
-    TimeLimit(time.time() + 100).pytest_runtest_setup(item(slow=True))
+    try:
+        TimeLimit(time.time() + 100).pytest_runtest_setup(item(slow=True))
+    except pytest.skip.Exception as skipped:  # which would skip this test, and not fail it
+        pytest.fail(str(skipped))
 
 
 def test_only_the_run_itself_has_a_limit(monkeypatch):
