@@ -18,8 +18,9 @@ HURRY = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
     "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 )
-#: Seconds of computing, and seconds in all, that one file may take, what is compiled for it included.
-COMPUTING, LONGEST = 12.0, 300.0
+#: Seconds of computing that one file may take, what is compiled for it included: so many, or so many times those in
+#: which a worker started, for machines differ in speed. Then seconds in all.
+COMPUTING, STARTS, LONGEST = 12.0, 8.0, 300.0
 FAILURES = ("crash", "hang", "traceback", "memory", "not finite", "message", "wrong", "unexpected")
 
 
@@ -71,12 +72,12 @@ class Worker:
 
     def answers(self) -> Iterator[dict[str, Any]]:
         """Yield what the worker says; at its end, how it ended, and `hang` if it took too long over something."""
-        computed, began = self._computed(), time.monotonic()
+        computed, began, allowed = self._computed(), time.monotonic(), LONGEST
         while True:
             try:
                 line = self._lines.get(timeout=0.5)
             except queue.Empty:
-                if self._computed() - computed > COMPUTING or time.monotonic() - began > LONGEST:
+                if self._computed() - computed > allowed or time.monotonic() - began > LONGEST:
                     self.end()
                     yield {"end": "hang"}
                     return
@@ -87,6 +88,8 @@ class Worker:
                 return
             answer = json.loads(line)
             yield answer
+            if "ready" in answer:
+                allowed = max(COMPUTING, STARTS * (self._computed() - computed))
             if "begins" not in answer:
                 computed, began = self._computed(), time.monotonic()
 

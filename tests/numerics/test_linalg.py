@@ -96,8 +96,8 @@ def test_several_batched_factorizations_in_one_function_finish():
     try:
         plain = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
         run = subprocess.run(
-            [sys.executable, "-c", SIX_FACTORS], timeout=60, capture_output=True, text=True, check=False, env=plain
+            [sys.executable, "-c", SIX_FACTORS], timeout=300, capture_output=True, text=True, check=False, env=plain
         )
     except subprocess.TimeoutExpired:
-        pytest.fail("six batched Cholesky factorizations in one compiled function did not finish in 60 s")
+        pytest.fail("six batched Cholesky factorizations in one compiled function did not finish in 300 s")
     assert run.stdout.strip() == "done", run.stderr

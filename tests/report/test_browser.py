@@ -54,7 +54,7 @@ def look(page, folder, width, dark):
     scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
     command = [CHROMIUM, *FLAGS, scheme, f"--user-data-dir={folder / 'profile'}", "--window-size=1300,900"]
     done = subprocess.run(
-        [*command, "--dump-dom", copy.as_uri()], capture_output=True, text=True, timeout=60, check=True
+        [*command, "--dump-dom", copy.as_uri()], capture_output=True, text=True, timeout=300, check=True
     )
     assert "CONSOLE" not in done.stderr, done.stderr
     found = re.search(r'<body data-found="([^"]*)"', done.stdout).group(1)

@@ -38,7 +38,7 @@ def printed(text, folder):
     page, paper = folder / "page-to-print.html", folder / "paper.pdf"
     page.write_text(text, encoding="utf-8")
     command = [CHROMIUM, *FLAGS, f"--user-data-dir={folder / 'profile'}", "--no-pdf-header-footer"]
-    subprocess.run([*command, f"--print-to-pdf={paper}", page.as_uri()], capture_output=True, timeout=60, check=True)
+    subprocess.run([*command, f"--print-to-pdf={paper}", page.as_uri()], capture_output=True, timeout=300, check=True)
     return re.sub(r"/(?:Creation|Mod)Date \([^)]*\)", "", paper.read_bytes().decode("latin-1"))
 
 
