@@ -28,7 +28,7 @@ from kullback.models import RestrictedBoltzmannMachine
 from kullback.runtime import computing
 
 WHERE = Path("/usr/share/datasets/fashion-mnist")
-HIDDEN, ROUNDS = 256, 4
+HIDDEN, ROUNDS = 256, 6
 QUALITY_STEPS, SEEDS = 1600, 5
 
 
@@ -188,7 +188,7 @@ def run(full: bool = False) -> Iterator[Row | Figure]:
         return
     if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
         print("(set OPENBLAS_NUM_THREADS=1 and one core, so that all have one thread)", file=sys.stderr)
-    yield from speed(100, 5000, (2.5, 2.0, 0.75, 0.6))
-    yield from speed(10, 1000, (5.0, 4.0, 0.75, 0.6))
+    yield from speed(100, 20_000, (2.5, 2.0, 0.75, 0.6))
+    yield from speed(10, 4000, (5.0, 4.0, 0.75, 0.6))
     if full:
         yield from quality()

@@ -1,5 +1,7 @@
 """Where data and chains lead a restricted Boltzmann machine: the gradient, with units seen from their means."""
 
+import functools
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import jax
@@ -7,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from kullback.learning._gram import PairGradient, gram_natural_gradient
+from kullback.learning._learner import TreeT
 from kullback.models import RestrictedBoltzmannMachine
 from kullback.numerics import Numeric
 
@@ -18,8 +21,8 @@ class Centers(NamedTuple):
     hidden: Float[Array, " hidden"]
 
 
-class Phases(NamedTuple):
-    """Rows of both phases, with the share of each: those of the data add up to 1, those of the chains to −1."""
+class Phase(NamedTuple):
+    """Rows of data, whose shares add up to 1, or of chains, whose shares add up to −1."""
 
     v: Float[Array, "rows visible"]
     h: Float[Array, "rows hidden"]
@@ -37,7 +40,7 @@ class Natural(NamedTuple):
 def ascent_of(
     model: RestrictedBoltzmannMachine,
     centers: Centers | None,
-    rows: Phases,
+    phases: tuple[Phase, Phase],
     natural: Natural | None = None,
 ) -> RestrictedBoltzmannMachine:
     """Return the step of a machine, before the rate: along the gradient, or the natural gradient.
@@ -45,52 +48,67 @@ def ascent_of(
     Without `centers` units are seen from 0.
     """
     if model.log_scale is not None:
-        return gaussian_ascent(model, centers, rows)
+        return gaussian_ascent(model, centers, phases)
+    if natural is not None:
+        return _natural_ascent(centers or _origin(phases), phases, natural)
     if centers is None:
-        centers = Centers(jnp.zeros_like(rows.v[0]), jnp.zeros_like(rows.h[0]))
-    if natural is None:
-        return binary_ascent(centers, rows)
-    gradient, alpha = _centered_gradient(centers, rows), jnp.asarray(natural.damping, rows.v.dtype)
-    v, h = natural.v - centers.visible, natural.h - centers.hidden
-    return _uncentered(centers, gram_natural_gradient(gradient, v, h, alpha))
+        return RestrictedBoltzmannMachine(*_summed(_moments(phase) for phase in phases))
+    return binary_ascent(centers, phases)
 
 
-def _centered_gradient(centers: Centers, rows: Phases) -> PairGradient:
+def _moments(phase: Phase) -> PairGradient:
+    """Return Σ share·(v hᵀ, v, h)."""
+    v, h, share = phase
+    return PairGradient(v.T @ (share[:, None] * h), share @ v, share @ h)
+
+
+def _summed(parts: Iterable[TreeT]) -> TreeT:
+    return functools.reduce(lambda one, other: jax.tree.map(jnp.add, one, other), parts)
+
+
+def _origin(phases: tuple[Phase, Phase]) -> Centers:
+    return Centers(jnp.zeros_like(phases[0].v[0]), jnp.zeros_like(phases[0].h[0]))
+
+
+def _centered_gradient(centers: Centers, phases: tuple[Phase, Phase]) -> PairGradient:
     """Return Σ share·((v − μ)(h − λ)ᵀ, v, h): shares add up to 0, so that centers are rank-one corrections."""
-    shared = rows.share[:, None] * rows.h
-    visible, hidden = rows.share @ rows.v, jnp.sum(shared, axis=0)
-    # two rows more in the product, in place of two passes over the weights
-    left = jnp.concatenate([rows.v, -centers.visible[None], -visible[None]])
-    right = jnp.concatenate([shared, hidden[None], centers.hidden[None]])
-    return PairGradient(left.T @ right, visible, hidden)
+    weights, visible, hidden = _summed(_moments(phase) for phase in phases)
+    corrected = weights - jnp.outer(centers.visible, hidden) - jnp.outer(visible, centers.hidden)
+    return PairGradient(corrected, visible, hidden)
 
 
-def _uncentered(centers: Centers, found: PairGradient) -> RestrictedBoltzmannMachine:
-    """Return a step in W, b + Wλ and c + Wᵀμ as one in W, b and c."""
-    return RestrictedBoltzmannMachine(
-        found.weights,
-        found.visible - found.weights @ centers.hidden,
-        found.hidden - centers.visible @ found.weights,
-    )
+def _natural_ascent(centers: Centers, phases: tuple[Phase, Phase], natural: Natural) -> RestrictedBoltzmannMachine:
+    """Return the natural gradient in W, b + Wλ and c + Wᵀμ as a step in W, b and c."""
+    gradient, alpha = _centered_gradient(centers, phases), jnp.asarray(natural.damping, natural.v.dtype)
+    v, h = natural.v - centers.visible, natural.h - centers.hidden
+    found = gram_natural_gradient(gradient, v, h, alpha)
+    visible = found.visible - found.weights @ centers.hidden
+    return RestrictedBoltzmannMachine(found.weights, visible, found.hidden - centers.visible @ found.weights)
 
 
-def binary_ascent(centers: Centers, rows: Phases) -> RestrictedBoltzmannMachine:
+def binary_ascent(centers: Centers, phases: tuple[Phase, Phase]) -> RestrictedBoltzmannMachine:
     """Return the centered gradient in W, b and c; products with centers go through rows, not the weights."""
-    gradient = _centered_gradient(centers, rows)
+    gradient = _centered_gradient(centers, phases)
     mean, odds = centers
-    from_left, from_right = rows.share * (rows.h @ odds), rows.share * (rows.v @ mean)
-    along = from_left @ rows.v - mean * (gradient.hidden @ odds) - gradient.visible * (odds @ odds)
-    across = from_right @ rows.h - (mean @ mean) * gradient.hidden - odds * (gradient.visible @ mean)
+
+    def products(phase: Phase) -> tuple[Array, Array]:
+        """Return Σ share·v(h·λ) and Σ share·h(v·μ)."""
+        v, h, share = phase
+        return (share * (h @ odds)) @ v, (share * (v @ mean)) @ h
+
+    from_left, from_right = _summed(products(phase) for phase in phases)
+    along = from_left - mean * (gradient.hidden @ odds) - gradient.visible * (odds @ odds)
+    across = from_right - (mean @ mean) * gradient.hidden - odds * (gradient.visible @ mean)
     return RestrictedBoltzmannMachine(gradient.weights, gradient.visible - along, gradient.hidden - across)
 
 
 def gaussian_ascent(
-    model: RestrictedBoltzmannMachine, centers: Centers | None, rows: Phases
+    model: RestrictedBoltzmannMachine, centers: Centers | None, phases: tuple[Phase, Phase]
 ) -> RestrictedBoltzmannMachine:
     """Return J·D·Jᵀ∇: the gradient in centered coordinates, in units of σ (D), as a step in W, b, c and log σ."""
 
     def loss(machine: RestrictedBoltzmannMachine) -> Array:
-        return -jnp.sum(rows.share * machine.energy(rows.v))
+        return -_summed(phase.share @ machine.energy(phase.v) for phase in phases)
 
     assert model.log_scale is not None
     slope = jax.grad(loss)(jax.tree.map(jnp.asarray, model))

@@ -9,12 +9,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from kullback.core import Batch
-from kullback.learning._contrast import Centers, Natural, Phases, ascent_of
+from kullback.learning._contrast import Centers, Natural, Phase, ascent_of
 from kullback.learning._gradient import Slope
 from kullback.learning._learner import Clock, Gathered, Key, Learner, Start, StepInfo, as_number, choose
 from kullback.learning._path_weights import PathWeights
 from kullback.models import RestrictedBoltzmannMachine
-from kullback.numerics import Numeric
+from kullback.numerics import Numeric, draw_binary, uniform
 
 #: Steps between two visits of the chains that know log Z, and how many chains these are.
 VISITS, WATCHERS = 10, 200
@@ -24,6 +24,8 @@ VISIT_ROWS = 800
 _FOLLOWED = 2**16
 #: How much of the centers each step renews.
 _RENEWED = 0.01
+#: A weight of a pseudo-likelihood counts as so much at most.
+_MOST = 80.0
 #: Gibbs steps that draw what a row of data lacks.
 _FILLED = 5
 
@@ -83,8 +85,8 @@ class ContrastiveDivergence(Learner[RestrictedBoltzmannMachine, Centers, Chains,
     steps: Numeric
     first: Numeric
     damping: Numeric | None
+    sweeps: Numeric
     chains: int = eqx.field(static=True)
-    sweeps: int = eqx.field(static=True)
     persistent: bool = eqx.field(static=True)
     centered: bool = eqx.field(static=True)
 
@@ -104,7 +106,8 @@ class ContrastiveDivergence(Learner[RestrictedBoltzmannMachine, Centers, Chains,
                 raise ValueError(f"{name} is {value}: it must be 1 or more.")
         self.rate, self.steps, self.first = as_number(rate), as_number(steps), as_number(first)
         self.damping = None if damping is None else as_number(damping)
-        self.chains, self.sweeps, self.persistent, self.centered = chains, sweeps, persistent, centered
+        self.sweeps = as_number(sweeps)
+        self.chains, self.persistent, self.centered = chains, persistent, centered
 
     def init(self, model: RestrictedBoltzmannMachine, start: Start) -> Centers:
         """Return the means of the data, where it can be looked at, and even odds of hidden units."""
@@ -129,7 +132,7 @@ class ContrastiveDivergence(Learner[RestrictedBoltzmannMachine, Centers, Chains,
         hidden = None
         if self.persistent:
             odds = jax.nn.sigmoid(jnp.asarray(model.hidden_bias))
-            drawn = jax.random.uniform(first, (self.chains, len(odds)), dtype) < odds
+            drawn = uniform(first, (self.chains, len(odds)), dtype) < odds
             hidden = drawn.astype(dtype)
         followed = np.size(model.weights) <= _FOLLOWED or model.log_scale is not None
         return Chains(hidden, PathWeights.start(model, WATCHERS, second) if followed else None)
@@ -154,16 +157,14 @@ class ContrastiveDivergence(Learner[RestrictedBoltzmannMachine, Centers, Chains,
         filled = v if batch.observed is None else self._filled(model, v, jnp.asarray(batch.observed), fill)
         log_odds = model.hidden_logits(filled)
         means = jax.nn.sigmoid(log_odds)
-        values, path = self._likelihoods(model, path, v, filled, log_odds, batch, flip)
+        values, path = self._likelihoods(model, path, v, filled, log_odds, means, batch, flip)
         value = jnp.sum(jnp.where(weight > 0, share * values, 0))
         v_model, h_model, h_after = self._chain(model, memory.hidden, filled, log_odds, chain)
         count = jnp.full(len(v_model), 1 / len(v_model), share.dtype) if self.persistent else share
         count = jnp.where(mass > 0, count, 0)  # a batch of no points says nothing
-        rows = Phases(
-            jnp.concatenate([filled, v_model]), jnp.concatenate([means, h_model]), jnp.concatenate([share, -count])
-        )
+        phases = Phase(filled, means, share), Phase(v_model, h_model, -count)
         natural = None if self.damping is None else Natural(v_model, h_after, self.damping)
-        machine = ascent_of(model, state if self.centered else None, rows, natural)
+        machine = ascent_of(model, state if self.centered else None, phases, natural)
         ascent = Ascent(machine, Centers(share @ filled, share @ means))
         value = jnp.where(mass > 0, value, 0)
         after = choose(mass > 0, Chains(h_after if self.persistent else None, path), memory)
@@ -196,6 +197,7 @@ class ContrastiveDivergence(Learner[RestrictedBoltzmannMachine, Centers, Chains,
         v: Array,
         filled: Array,
         log_odds: Array,
+        means: Array,
         batch: Batch,
         key: Array,
     ) -> tuple[Float[Array, " rows"], PathWeights | None]:
@@ -205,13 +207,13 @@ class ContrastiveDivergence(Learner[RestrictedBoltzmannMachine, Centers, Chains,
         the machine has left it behind: by so many nats at least, which count as spread.
         """
         if path is None:
-            return _pseudo_likelihoods(model, filled, log_odds, key), None
+            return _pseudo_likelihoods(model, filled, means, key), None
         values = self._values(model, v, filled, log_odds, batch) - path.log_partition_estimate.value
         if model.log_scale is not None:
             return values, path
         path = path._replace(spread=jnp.maximum(path.spread, jnp.max(values)))
         lost = path.lost
-        return jax.lax.cond(lost, lambda: _pseudo_likelihoods(model, filled, log_odds, key), lambda: values), path
+        return jax.lax.cond(lost, lambda: _pseudo_likelihoods(model, filled, means, key), lambda: values), path
 
     @staticmethod
     def _values(
@@ -234,23 +236,26 @@ class ContrastiveDivergence(Learner[RestrictedBoltzmannMachine, Centers, Chains,
     ) -> tuple[Array, Array, Array]:
         """Return visible units of the chains, the means of hidden units given them, and a draw of these."""
         if not self.persistent:
-            chance = jax.random.uniform(jax.random.fold_in(key, self.sweeps), log_odds.shape, log_odds.dtype)
-            hidden = (chance < jax.nn.sigmoid(log_odds)).astype(log_odds.dtype)
-        for number in range(self.sweeps):
+            hidden = draw_binary(jax.random.fold_in(key, self.sweeps.astype(int)), log_odds)
+
+        def turn(number: Array, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
             first, second = jax.random.split(jax.random.fold_in(key, number))
-            v = model.draw_visible(first, hidden)
+            v = model.draw_visible(first, carry[2])
             means = jax.nn.sigmoid(model.hidden_logits(v))
-            hidden = (jax.random.uniform(second, means.shape, means.dtype) < means).astype(means.dtype)
-        return v, means, hidden
+            return v, means, (uniform(second, means.shape, means.dtype) < means).astype(means.dtype)
+
+        blank = jnp.zeros((len(hidden), v.shape[1]), v.dtype), jnp.zeros_like(hidden)
+        # a loop whose turns the compiler cannot count: what is drawn is kept, and not drawn anew wherever it is used
+        found: tuple[Array, Array, Array] = jax.lax.fori_loop(0, self.sweeps.astype(int), turn, (*blank, hidden))
+        return found
 
 
-def _pseudo_likelihoods(
-    model: RestrictedBoltzmannMachine, v: Array, log_odds: Array, key: Array
-) -> Float[Array, " rows"]:
+def _pseudo_likelihoods(model: RestrictedBoltzmannMachine, v: Array, means: Array, key: Array) -> Float[Array, " rows"]:
     """Return n·log p(v_i | the rest of the row) with an entry i of each row that is drawn, of binary units."""
     rows, count = v.shape
     column = jax.random.randint(key, (rows,), 0, count)
     turned = 1 - 2 * v[jnp.arange(rows), column]
     weights = turned[:, None] * jnp.asarray(model.weights)[column]
-    gain = jnp.sum(jax.nn.softplus(log_odds + weights) - jax.nn.softplus(log_odds), axis=1)
+    # softplus(a + w) − softplus(a) = log(1 − s + s·eʷ), with s the mean of a hidden unit; nothing in it is infinite
+    gain = jnp.sum(jnp.log(1 - means + means * jnp.exp(jnp.clip(weights, -_MOST, _MOST))), axis=1)
     return -count * jax.nn.softplus(gain + turned * jnp.asarray(model.visible_bias)[column])

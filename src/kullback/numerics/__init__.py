@@ -50,6 +50,7 @@ from kullback.numerics._log_scale import bounded_log_ratio, bounded_log_scale, l
 from kullback.numerics._newton import natural_from_expectation
 from kullback.numerics._rising import digamma_rise, log_gamma_gap, log_rising, trigamma_fall
 from kullback.numerics._types import Numeric, as_parameter, is_concrete, share_batch
+from kullback.numerics._uniform import draw_binary, uniform
 from kullback.numerics._words import counted, with_article
 
 __all__ = [
@@ -76,6 +77,7 @@ __all__ = [
     "dimension",
     "dirichlet_concentration",
     "dirichlet_slack",
+    "draw_binary",
     "entropy_excess",
     "entry_name",
     "exponential_excess",
@@ -107,6 +109,7 @@ __all__ = [
     "trigamma_fall",
     "trigamma_gaps",
     "trigamma_shortfall",
+    "uniform",
     "unpack",
     "whiten",
     "whitener",

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from kullback.core import Batch, Completion, Want, refuse_temperature
 from kullback.models.boltzmann import _draws, _exact
-from kullback.numerics import is_concrete
+from kullback.numerics import draw_binary, is_concrete
 
 if TYPE_CHECKING:
     from kullback.models.boltzmann._machine import RestrictedBoltzmannMachine
@@ -53,7 +53,7 @@ def _given_all(
     if "h" not in want:
         return Completion(v, None, machine.energy(v), True)
     log_odds = machine.hidden_logits(v)
-    h = (log_odds > 0).astype(v.dtype) if temperature == 0 else _draws.binary(key, log_odds / temperature)
+    h = (log_odds > 0).astype(v.dtype) if temperature == 0 else draw_binary(key, log_odds / temperature)
     return Completion(v if "v" in want else None, h, machine.energy(v, h), True)
 
 

@@ -24,12 +24,6 @@ _CHAINS, _TEMPERATURES, _WARMUP, _BETWEEN = 64, 8, 200, 20
 CLAMPED, ROUNDS = 100, 5
 
 
-def binary(key: Array, log_odds: Float[Array, "... units"]) -> Float[Array, "... units"]:
-    """Draw units with these log odds."""
-    chance = jax.random.uniform(key, log_odds.shape, log_odds.dtype)
-    return (chance < jax.nn.sigmoid(log_odds)).astype(log_odds.dtype)
-
-
 def sample(machine: "RestrictedBoltzmannMachine", key: Array, shape: tuple[int, ...]) -> Float[Array, "... visible"]:
     """Draw visible points."""
     count, visible = math.prod(shape), len(machine.visible_bias)

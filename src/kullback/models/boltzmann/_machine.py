@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from kullback.core import Batch, Completion, Estimate, Key, Model, Shape, Want, as_key, as_shape, keep_observed
 from kullback.models.boltzmann import _completion, _draws, _exact, _path
 from kullback.models.kernels import Annealed
-from kullback.numerics import Numeric, as_parameter, check_finite
+from kullback.numerics import Numeric, as_parameter, check_finite, draw_binary
 
 #: Means of binary columns are kept so far from 0 and 1 where a machine begins.
 _EDGE = 1e-3
@@ -193,13 +193,13 @@ class RestrictedBoltzmannMachine(Model):
 
     def draw_hidden(self, key: Array, v: Float[Array, "... visible"]) -> Float[Array, "... hidden"]:
         """Draw h given v."""
-        return _draws.binary(key, self.hidden_logits(v))
+        return draw_binary(key, self.hidden_logits(v))
 
     def draw_visible(self, key: Array, h: Float[Array, "... hidden"]) -> Float[Array, "... visible"]:
         """Draw v given h."""
         location = self.visible_location(h)
         if self.log_scale is None:
-            return _draws.binary(key, location)
+            return draw_binary(key, location)
         noise = jax.random.normal(key, location.shape, location.dtype)
         return location + jnp.exp(self.log_scale) * noise
 

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from kullback.models.boltzmann import _draws
 from kullback.models.kernels import Annealed, annealed_importance, gibbs
+from kullback.numerics import draw_binary
 
 if TYPE_CHECKING:
     from kullback.models.boltzmann._machine import RestrictedBoltzmannMachine
@@ -70,11 +70,11 @@ class Path(NamedTuple):
         """Return chains after a step of Gibbs sampling at β."""
         first, second = jax.random.split(key)
         wide = beta[..., None]
-        h = _draws.binary(first, wide * self.machine.hidden_logits(v))
+        h = draw_binary(first, wide * self.machine.hidden_logits(v))
         location = self.machine.visible_location(h)
         base, log_scale = self.base, self.machine.log_scale
         if base.scale is None or log_scale is None:
-            drawn = _draws.binary(second, (1 - wide) * base.location + wide * location)
+            drawn = draw_binary(second, (1 - wide) * base.location + wide * location)
         else:
             from_base, from_machine = (1 - wide) / base.scale**2, wide * jnp.exp(-2 * log_scale)
             precision = from_base + from_machine
@@ -87,7 +87,7 @@ class Path(NamedTuple):
         base = self.base
         location = jnp.broadcast_to(base.location, (*shape, len(base.location)))
         if base.scale is None:
-            return _draws.binary(key, location)
+            return draw_binary(key, location)
         return location + base.scale * jax.random.normal(key, location.shape, location.dtype)
 
 

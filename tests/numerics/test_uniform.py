@@ -1,0 +1,41 @@
+"""Uniform numbers in one pass are those of JAX, whose generator has known answers of its own."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from kullback.numerics import draw_binary, uniform
+
+
+@pytest.fixture(autouse=True)
+def _the_bits_of_today():
+    with jax.threefry_partitionable(True):
+        yield
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 5), (2, 0), (100, 784)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_numbers_are_those_of_jax_bit_for_bit(shape, dtype):
+    with jax.enable_x64(dtype == "float64"):
+        for key in (jax.random.key(0), jax.random.split(jax.random.key(2**31 - 1))[1]):
+            expected = jax.random.uniform(key, shape, dtype)
+            for found in (uniform(key, shape, dtype), jax.jit(lambda key: uniform(key, shape, dtype))(key)):
+                assert found.dtype == dtype
+                np.testing.assert_array_equal(found, expected)
+
+
+def test_keys_may_be_many_or_of_another_kind():
+    keys = jax.random.split(jax.random.key(3), 4)
+    found = jax.vmap(lambda key: uniform(key, (5,), np.float32))(keys)
+    np.testing.assert_array_equal(found, [jax.random.uniform(key, (5,), np.float32) for key in keys])
+    other = jax.random.key(0, impl="rbg")
+    np.testing.assert_array_equal(uniform(other, (5,), np.float32), jax.random.uniform(other, (5,), np.float32))
+
+
+def test_units_are_1_as_often_as_their_odds_say():
+    log_odds = jnp.array([-np.inf, -2.0, 0.0, 1.0, np.inf])
+    drawn = np.asarray(draw_binary(jax.random.key(5), jnp.broadcast_to(log_odds, (40_000, 5))))
+    p = 1 / (1 + np.exp(-np.asarray(log_odds)))
+    assert np.all(np.abs(drawn.mean(axis=0) - p) <= 4 * np.sqrt(p * (1 - p) / len(drawn)))
+    assert set(np.unique(drawn)) == {0.0, 1.0}
