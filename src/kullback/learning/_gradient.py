@@ -14,6 +14,9 @@ from kullback.core import Batch
 from kullback.learning._learner import Clock, Gathered, Key, Learner, ModelT, Scalar, Start, StepInfo, choose
 from kullback.runtime import filter_jit, quick_jit
 
+#: So many parameters are one vector to the optimizer.
+_FEW = 2**16
+
 
 class Loss(NamedTuple):
     """What an objective returns: the loss of a batch, in nats per point, and the memory of its stream after it."""
@@ -41,7 +44,7 @@ class Optimizer(eqx.Module):
     """A transformation of gradients, made inside the compiled function from its numbers.
 
     The factory is a function of a module, such as `optax.adam`; its numbers are arrays, so that another learning rate
-    compiles nothing. Without one it is Adam on all parameters as one vector (`adam`).
+    compiles nothing. Without one it is Adam (`adam`).
     """
 
     numbers: dict[str, np.ndarray]
@@ -59,20 +62,38 @@ class Optimizer(eqx.Module):
 
 
 def adam(learning_rate: Any, weight_decay: Any = 0.0) -> Any:
-    """Return Adam, with a decay AdamW, on all parameters as one vector: it takes half the time to compile."""
+    """Return Adam, with a decay AdamW; few parameters are one vector."""
     import optax  # here, for it takes long to import and few need it
 
-    return optax.flatten(optax.adamw(learning_rate, weight_decay=weight_decay))
+    return _as_one(optax.adamw(learning_rate, weight_decay=weight_decay))
 
 
 def decaying_adam(learning_rate: Any, delay: Any, power: Any, b2: Any = 0.999) -> Any:
-    """Return Adam on one vector, with the learning rate times (1 + steps / delay)^−power."""
+    """Return Adam with the learning rate times (1 + steps / delay)^−power; few parameters are one vector."""
     import optax
 
     def schedule(count: Any) -> Any:
         return learning_rate * (1 + count / delay) ** -power
 
-    return optax.flatten(optax.adam(schedule, b2=b2))
+    return _as_one(optax.adam(schedule, b2=b2))
+
+
+def _as_one(each: Any) -> Any:
+    """Return a transformation of single entries that takes few parameters as one vector.
+
+    So it takes half the time to compile. To bring many together and apart again takes longer than to move them.
+    """
+    import optax
+
+    together = optax.flatten(each)
+
+    def of(tree: PyTree) -> Any:
+        return together if sum(leaf.size for leaf in jax.tree.leaves(tree)) <= _FEW else each
+
+    def update(updates: PyTree, state: PyTree, parameters: PyTree = None) -> Any:
+        return of(updates).update(updates, state, parameters)
+
+    return optax.GradientTransformation(lambda parameters: of(parameters).init(parameters), update)
 
 
 class Gradient(Learner[ModelT, PyTree, PyTree, Slope]):

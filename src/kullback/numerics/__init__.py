@@ -48,9 +48,9 @@ from kullback.numerics._linalg import (
 from kullback.numerics._linear_form import LinearForm, log1m_or_lowest, log_or_lowest, sum_of_linear_forms
 from kullback.numerics._log_scale import bounded_log_ratio, bounded_log_scale, log_normal
 from kullback.numerics._newton import natural_from_expectation
+from kullback.numerics._random_numbers import draw_binary, normal, uniform
 from kullback.numerics._rising import digamma_rise, log_gamma_gap, log_rising, trigamma_fall
 from kullback.numerics._types import Numeric, as_parameter, is_concrete, share_batch
-from kullback.numerics._uniform import draw_binary, uniform
 from kullback.numerics._words import counted, with_article
 
 __all__ = [
@@ -97,6 +97,7 @@ __all__ = [
     "log_or_lowest",
     "log_rising",
     "natural_from_expectation",
+    "normal",
     "outer",
     "pack",
     "pairs",

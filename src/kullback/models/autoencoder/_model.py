@@ -17,6 +17,7 @@ from kullback.models.autoencoder._encoder import Encoder
 from kullback.models.autoencoder._posterior import Peak, for_rows, log_prior, weigh
 from kullback.models.conditional import Network
 from kullback.models.conditional._conditional import as_kind, point_shape
+from kullback.numerics import normal
 
 #: Draws of z where none are asked for: one is kept by its weight, or all are averaged.
 _DRAWS = 64
@@ -154,7 +155,7 @@ class VariationalAutoencoder(Model):
         """Draw z from the encoder's guess, with the weights p(v, z) / q(z | v): gradients go through the draws."""
         v, observed = self.points(batch)
         mean, log_scale = jnp.split(self.encoder(v, observed), 2, axis=-1)
-        noise = jax.random.normal(as_key(key), (len(v), draws, self.n_latents), mean.dtype)
+        noise = normal(as_key(key), (len(v), draws, self.n_latents), mean.dtype)
         h = mean[:, None] + jnp.exp(log_scale)[:, None] * noise
         log_q = log_prior(noise) - jnp.sum(log_scale, axis=-1)[:, None]
         seen = None if observed is None else observed[:, None]
@@ -167,7 +168,7 @@ class VariationalAutoencoder(Model):
         """
         v, observed = self.points(batch)
         mean, log_scale = jnp.split(self.encoder(v, observed), 2, axis=-1)
-        noise = jax.random.normal(as_key(key), (len(v), draws, self.n_latents), mean.dtype)
+        noise = normal(as_key(key), (len(v), draws, self.n_latents), mean.dtype)
         free = self.free(mean[:, None] + jnp.exp(log_scale)[:, None] * noise)
         seen = None if observed is None else observed[:, None]
         fit = jnp.mean(jnp.asarray(self.kind.log_prob_at("free", free, v[:, None], seen)), axis=1)

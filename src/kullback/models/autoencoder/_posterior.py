@@ -11,6 +11,7 @@ from jax.scipy.linalg import cho_solve, solve_triangular
 from jaxtyping import Array, Float
 
 from kullback.core import Batch
+from kullback.numerics import normal
 from kullback.runtime import filter_jit
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Peak(NamedTuple):
 
     def draw(self, key: Array, draws: int) -> tuple[Float[Array, "draws latents"], Float[Array, " draws"]]:
         """Draw z, with log q(z)."""
-        noise = jax.random.normal(key, (draws, len(self.mean)), self.mean.dtype)
+        noise = normal(key, (draws, len(self.mean)), self.mean.dtype)
         away = solve_triangular(self.root, noise.T, lower=True, trans=1).T
         log_det = jnp.sum(jnp.log(jnp.diagonal(self.root)))
         return self.mean + away, log_det + log_prior(noise)

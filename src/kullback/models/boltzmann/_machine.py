@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from kullback.core import Batch, Completion, Estimate, Key, Model, Shape, Want, as_key, as_shape, keep_observed
 from kullback.models.boltzmann import _completion, _draws, _exact, _path
 from kullback.models.kernels import Annealed
-from kullback.numerics import Numeric, as_parameter, check_finite, draw_binary
+from kullback.numerics import Numeric, as_parameter, check_finite, draw_binary, normal
 
 #: Means of binary columns are kept so far from 0 and 1 where a machine begins.
 _EDGE = 1e-3
@@ -200,7 +200,7 @@ class RestrictedBoltzmannMachine(Model):
         location = self.visible_location(h)
         if self.log_scale is None:
             return draw_binary(key, location)
-        noise = jax.random.normal(key, location.shape, location.dtype)
+        noise = normal(key, location.shape, location.dtype)
         return location + jnp.exp(self.log_scale) * noise
 
     def sweep(self, key: Key, v: Any) -> Float[Array, "... visible"]:

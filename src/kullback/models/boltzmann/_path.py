@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from kullback.models.kernels import Annealed, annealed_importance, gibbs
-from kullback.numerics import draw_binary
+from kullback.numerics import draw_binary, normal
 
 if TYPE_CHECKING:
     from kullback.models.boltzmann._machine import RestrictedBoltzmannMachine
@@ -79,7 +79,7 @@ class Path(NamedTuple):
             from_base, from_machine = (1 - wide) / base.scale**2, wide * jnp.exp(-2 * log_scale)
             precision = from_base + from_machine
             mean = (from_base * base.location + from_machine * location) / precision
-            drawn = mean + jax.random.normal(second, mean.shape, mean.dtype) / jnp.sqrt(precision)
+            drawn = mean + normal(second, mean.shape, mean.dtype) / jnp.sqrt(precision)
         return drawn if self.observed is None else jnp.where(self.observed, v, drawn)
 
     def start(self, key: Array, shape: tuple[int, ...]) -> Float[Array, "... visible"]:
@@ -88,7 +88,7 @@ class Path(NamedTuple):
         location = jnp.broadcast_to(base.location, (*shape, len(base.location)))
         if base.scale is None:
             return draw_binary(key, location)
-        return location + base.scale * jax.random.normal(key, location.shape, location.dtype)
+        return location + base.scale * normal(key, location.shape, location.dtype)
 
 
 def own_base(machine: "RestrictedBoltzmannMachine", key: Array) -> Base:

@@ -126,7 +126,7 @@ class Network(eqx.Module):
 
 def _draw_in(x: Float[Array, " k"]) -> Float[Array, " k"]:
     away = jnp.abs(x)
-    return jnp.where(away > _USUAL, jnp.sign(x) * (_USUAL + jnp.log1p(jnp.maximum(away - _USUAL, 0))), x)
+    return jnp.where(away > _USUAL, jnp.sign(x) * (_USUAL + jnp.log(jnp.maximum(away - (_USUAL - 1), 1))), x)
 
 
 def _diagonal(kind: OutputKind, free: Any) -> Any:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from kullback.core import Fixed
 from kullback.models.conditional import ACTIVATIONS
-from kullback.numerics import Numeric
+from kullback.numerics import Numeric, normal
 
 #: Far from the data the energy of a perceptron rises as that of a Gaussian so many times as wide as the data.
 REACH = 4.0
@@ -128,7 +128,7 @@ class Sampler(eqx.Module):
 
     def draw_noise(self, key: Array, shape: tuple[int, ...]) -> Float[Array, "... n_noise"]:
         """Draw what points are made of."""
-        return jax.random.normal(key, (*shape, self.n_noise), jnp.asarray(self.linear).dtype)
+        return normal(key, (*shape, self.n_noise), jnp.asarray(self.linear).dtype)
 
 
 def start_energy(

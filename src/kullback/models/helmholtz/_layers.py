@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.numerics import Numeric
+from kullback.numerics import Numeric, uniform
 
 #: Units of one layer, 0 or 1.
 Units = Float[Array, "... units"]
@@ -28,5 +28,5 @@ def draw(key: Array, log_odds: Units) -> Units:
     once in 8 million, whatever the log odds, and then the weight of the draw has no bound.
     """
     dtype = log_odds.dtype
-    uniform = jax.random.uniform(key, log_odds.shape, dtype) + float(np.finfo(dtype).eps) / 2
-    return (uniform < jax.nn.sigmoid(log_odds)).astype(dtype)
+    middle = uniform(key, log_odds.shape, dtype) + float(np.finfo(dtype).eps) / 2
+    return (middle < jax.nn.sigmoid(log_odds)).astype(dtype)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from kullback.numerics import Numeric
+from kullback.numerics import Numeric, normal
 
 #: The share of accepted proposals at which adjusted Langevin dynamics moves fastest in many dimensions.
 ACCEPTANCE = 0.574
@@ -61,7 +61,7 @@ def langevin(
     def turn(carry: tuple[_Place, Array], row: tuple[Array, Array]) -> tuple[tuple[_Place, Array], tuple[Array, ...]]:
         (place, log_step), (number, key) = carry, row
         size, (noise, chance) = jnp.exp(log_step), jax.random.split(key)
-        shift = jnp.sqrt(2 * size) * jax.random.normal(noise, place.x.shape, place.x.dtype)
+        shift = jnp.sqrt(2 * size) * normal(noise, place.x.shape, place.x.dtype)
         proposal = place.x - size * place.gradient + shift
         there = _Place(proposal, *ask(proposal))
         back = place.x - proposal + size * there.gradient

@@ -1,4 +1,4 @@
-"""Uniform numbers in one pass: the bits of `jax.random.uniform`, in a loop that what is done with them is part of."""
+"""Random numbers in one pass: the bits of `jax.random`, in a loop that what is done with them is part of."""
 
 import math
 from typing import Any
@@ -31,6 +31,17 @@ def uniform(key: Array, shape: tuple[int, ...], dtype: Any) -> Float[Array, "...
     else:
         mantissa = ((first ^ second) >> np.uint32(9)) | np.uint32(0x7F << 23)
     return (jax.lax.bitcast_convert_type(mantissa, dtype) - 1).reshape(shape)
+
+
+def normal(key: Array, shape: tuple[int, ...], dtype: Any) -> Float[Array, "..."]:
+    """Return what `jax.random.normal` returns, as `uniform` does.
+
+    >>> bool(normal(jax.random.key(1), (), np.float32) == jax.random.normal(jax.random.key(1), (), np.float32))
+    True
+    """
+    least = np.nextafter(np.array(-1, dtype), np.array(0, dtype))
+    between = jnp.maximum(uniform(key, shape, dtype) * (1 - least) + least, least)
+    return jax.lax.erf_inv(between) * np.array(np.sqrt(2), dtype)
 
 
 def draw_binary(key: Array, log_odds: Float[Array, "*shape"]) -> Float[Array, "*shape"]:

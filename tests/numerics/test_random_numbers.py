@@ -1,11 +1,11 @@
-"""Uniform numbers in one pass are those of JAX, whose generator has known answers of its own."""
+"""Random numbers in one pass are those of JAX, whose generator has known answers of its own."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from kullback.numerics import draw_binary, uniform
+from kullback.numerics import draw_binary, normal, uniform
 
 
 @pytest.fixture(autouse=True)
@@ -16,11 +16,12 @@ def _the_bits_of_today():
 
 @pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 5), (2, 0), (100, 784)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_numbers_are_those_of_jax_bit_for_bit(shape, dtype):
+@pytest.mark.parametrize(("ours", "theirs"), [(uniform, jax.random.uniform), (normal, jax.random.normal)])
+def test_numbers_are_those_of_jax_bit_for_bit(ours, theirs, dtype, shape):
     with jax.enable_x64(dtype == "float64"):
         for key in (jax.random.key(0), jax.random.split(jax.random.key(2**31 - 1))[1]):
-            expected = jax.random.uniform(key, shape, dtype)
-            for found in (uniform(key, shape, dtype), jax.jit(lambda key: uniform(key, shape, dtype))(key)):
+            expected = theirs(key, shape, dtype)
+            for found in (ours(key, shape, dtype), jax.jit(lambda key: ours(key, shape, dtype))(key)):
                 assert found.dtype == dtype
                 np.testing.assert_array_equal(found, expected)
 
