@@ -168,9 +168,9 @@ def test_what_is_wrong_is_said(fitted):
 @pytest.mark.parametrize(
     ("where", "value", "sentence"),
     [
-        (("parameters", "width"), 10**9, "must be float32 of shape"),
+        (("parameters", "width"), 10**9, "its networks are not those that its parameters describe"),
         (("parameters", "width"), 17, "must be float32 of shape"),
-        (("attributes", "n_features_in_"), 10**12, "must be float32 of shape"),
+        (("attributes", "n_features_in_"), 10**12, "its networks are not those that its parameters describe"),
         (("parameters", "dtype"), "float64", "must be float64"),
         (("attributes", "seed_"), -1, "seed_ is -1: it must be a whole number"),
     ],
