@@ -138,6 +138,8 @@ def test_frames_are_split_by_rows():
         ({"folds": 100}, "folds is 100"),
         ({"test": 0.0}, "test is 0.0: it must be a share of the rows between 0 and 1; there always is a test"),
         ({"test": 1.0}, "test is 1.0"),
+        ({"test": 0.999}, "test is 0.999: of 50 rows it leaves none to work with"),
+        ({"complexity": lambda fitted: math.nan}, "All 2 settings failed; the last one because: complexity is NaN"),
         ({"seed": -1}, "seed is -1"),
         ({"method": "grid"}, "method is 'grid'"),
         ({"X": numbered(1)}, "X has 1 row: 10 or more"),

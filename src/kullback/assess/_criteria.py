@@ -19,6 +19,7 @@ from kullback.assess._estimated_coefficient import draw_posterior, estimate_from
 from kullback.assess._paired import Mean
 from kullback.assess._posterior import as_batch, as_posterior, number_of_sequences
 from kullback.assess._row_losses import RowLosses, paired_difference
+from kullback.assess._sampling import check_sampling
 from kullback.assess._tempered import Draws, Posterior, Settings, row_log_likelihoods
 from kullback.core import Batch, Model
 from kullback.runtime import in_float64
@@ -76,6 +77,7 @@ def psis_loo(log_likelihoods: Any, weight: Any = None, relative_efficiency: floa
         Effective draws per draw.
 
     """
+    check_sampling("arviz_stats")
     from arviz_stats.base import array_stats
 
     table = _table(log_likelihoods)

@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kullback.assess._criteria import criteria
-from kullback.assess._estimators import WithCriteria, WithModel, check_density, fit_quietly, parameter_count, row_count
+from kullback.assess._estimators import (
+    WithCriteria,
+    WithModel,
+    bic_of,
+    check_density,
+    fit_quietly,
+    parameter_count,
+    row_count,
+)
 from kullback.assess._held_out import Folds, check_seed, make_folds, score_held_out
 from kullback.assess._paired import Mean, choose_simplest, gap
 from kullback.assess._text_table import text_table
@@ -34,7 +42,7 @@ def _bic(fitted: Any, X: Any, y: Any, folds: Folds) -> Evaluation:
     """Return −2·log-likelihood + d·log n."""
     if not isinstance(fitted, WithCriteria):
         raise TypeError(f"{type(fitted).__name__} has no bic: choose by criterion='held-out'.")
-    return Evaluation(float(fitted.bic(X)))
+    return Evaluation(bic_of(fitted, X))
 
 
 def _held_out(fitted: Any, X: Any, y: Any, folds: Folds) -> Evaluation:

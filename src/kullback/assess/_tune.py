@@ -221,6 +221,8 @@ def _try(
     try:
         scores, fitted, note = score_held_out(estimator, X, y, plan)
         simple = parameter_count(fitted, X) if complexity is None else float(complexity(fitted))
+        if simple is not None and math.isnan(simple):
+            raise ValueError("complexity is NaN: it must be a number, the less the simpler.")
     except TypeError:
         raise
     except Exception as error:  # a setting may be as bad as it likes
