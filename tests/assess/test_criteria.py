@@ -72,6 +72,20 @@ def test_rows_count_by_weight():
         assert one.effective_parameters == pytest.approx(other.effective_parameters)
 
 
+def test_weights_that_are_none_are_refused():
+    table, _ = exact_draws(n=3, draws=50)
+    for weight, sentence in (
+        ([1.0], "each of the 3 rows needs one"),
+        ([0, 0, 0], "is 0 everywhere"),
+        ([1, -1, 1], "neg"),
+    ):
+        for call in (waic, psis_loo):
+            with pytest.raises(ValueError, match=sentence):
+                call(table, weight)
+        with pytest.raises(ValueError, match=sentence):
+            paired_difference([1.0, 2.0, 3.0], [0.0, 0.0, 0.0], weight)
+
+
 def test_differences_are_paired():
     rng = np.random.default_rng(0)
     hard = rng.normal(0, 10, 500)

@@ -150,7 +150,7 @@ def _as_call(estimator: Any, can: Capabilities, name: str, given: dict[str, Any]
             f"the {name} has {', '.join(extra)}, and a {kind} takes {', '.join(sorted(known))}: leave the rest out."
         )
     for part in ("X", "y") if can.data == "pairs" else ("X",):
-        if np.ndim(call.get(part)) == 0:
+        if part not in call or np.ndim(call[part]) == 0:
             raise ValueError(
                 f"the {name} has no {part}: a {kind} is assessed by tables of {' and '.join(sorted(known))}."
             )
@@ -174,7 +174,7 @@ def _foretold(table: Any) -> np.ndarray:
         values = np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError):
         return np.ones(len(table), bool)
-    return ~np.isnan(values).all(axis=tuple(range(1, values.ndim)))
+    return np.asarray(~np.isnan(values).all(axis=tuple(range(1, values.ndim))))
 
 
 def _measure(
