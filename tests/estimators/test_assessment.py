@@ -177,6 +177,19 @@ def test_held_out_rows_that_the_model_has_seen_are_named(mixture):
 
 
 @pytest.mark.slow
+def test_networks_are_assessed_by_their_losses():
+    symbols = np.random.default_rng(0).integers(0, 3, (100, 1))
+    network = kullback.SpikingNetwork(random_state=0).partial_fit(symbols)
+    facts = assess_estimator(network, symbols, draws=100, refits=5).facts
+    assert facts["loss"]["data"]["value"] == pytest.approx(-network.score(symbols) / 100, rel=1e-5)
+    assert facts["parameters"] is facts["loss"]["future"] is None
+    assert [note.split(" of ")[-1] for note in facts["notes"]] == [
+        "networks, whose refits take long.",
+        "a SpikingNetwork.",
+    ]
+
+
+@pytest.mark.slow
 def test_of_a_regular_model_the_coefficient_is_half_its_parameters():
     rows = np.random.default_rng(3).normal(2.0, 3.0, (300, 1))
     alone = kullback.GaussianMixture(1, random_state=0).fit(rows)

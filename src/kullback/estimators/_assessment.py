@@ -114,7 +114,7 @@ def assess_estimator(
     drawn = _draw(estimator, can, X, lengths, inputs, draws, seed, notes) if draws else None
     if (coefficient := _coefficient_of(drawn)) is not None and coefficient.remark is not None:
         notes.append(coefficient.remark)
-    one_series = can.data == "sequences" and data.name == "row"
+    one_series = can.data == "sequences" and data.name == "row" and not _is_network(can)
     facts = {
         "kind": type(estimator).__name__,
         "unit": data.name,
@@ -135,9 +135,13 @@ def assess_estimator(
     return Assessment(facts, [] if found is None else found.models)
 
 
+def _is_network(can: Capabilities) -> bool:
+    return can.has_epochs or can.streams_only
+
+
 def _counts_parameters(estimator: Any, can: Capabilities) -> bool:
     """Whether a model is so regular that its number of parameters says something: networks and trees are not."""
-    return not can.has_epochs and (can.data != "pairs" or estimator.method == "linear")
+    return not _is_network(can) and (can.data != "pairs" or estimator.method == "linear")
 
 
 def _as_call(estimator: Any, can: Capabilities, name: str, given: dict[str, Any], notes: list[str]) -> dict[str, Any]:
@@ -234,12 +238,9 @@ def _refit(
         raise ValueError(f"refits is {refits}: it must be a number of refits, 0 or more.")
     if not refits:
         return None
-    if can.data != "rows" or can.has_epochs:
-        what = (
-            "networks, whose refits take long"
-            if can.has_epochs
-            else f"models of {'targets' if can.data == 'pairs' else can.data}"
-        )
+    if can.data != "rows" or _is_network(can):
+        of = "targets" if can.data == "pairs" else can.data
+        what = "networks, whose refits take long" if _is_network(can) else f"models of {of}"
         notes.append(f"There are no refits to resampled rows of {what}.")
         return None
     try:
@@ -256,7 +257,7 @@ def _draw(
     estimator: Any, can: Capabilities, X: Any, lengths: Any, inputs: Any, draws: int, seed: int, notes: list[str]
 ) -> Criteria | EstimatedCoefficient | None:
     """Return what draws from the posterior say; a sentence goes to the notes where they say nothing."""
-    if can.has_epochs or can.data == "pairs":
+    if _is_network(can) or can.data == "pairs":
         notes.append(f"There are no draws from the posterior of a {type(estimator).__name__}.")
         return None
     try:
