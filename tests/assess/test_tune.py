@@ -89,6 +89,13 @@ def test_fits_that_fail_are_noted_and_count_as_the_worst():
         tune(Offset(), numbered(50), space={"gain": ["fails"]})
 
 
+def test_a_parameter_that_scikit_learn_refuses_is_a_setting_that_fails():
+    space = {"covariance_type": ["full", "round"]}
+    found = tune(GaussianMixture(random_state=0), RNG.normal(size=(40, 1)), space=space)
+    assert found.setting == {"covariance_type": "full"}
+    assert "covariance_type" in found.rows[1]["note"]
+
+
 def test_what_a_fit_warns_of_is_in_the_table():
     X = RNG.normal(size=(60, 2))
     with pytest.warns(ConvergenceWarning) as caught:

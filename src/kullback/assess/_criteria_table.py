@@ -13,6 +13,7 @@ from kullback.assess._estimators import (
     bic_of,
     check_density,
     fit_quietly,
+    is_of_calls,
     parameter_count,
     row_count,
 )
@@ -116,9 +117,9 @@ class _Candidate:
             self.facts["parameters"] = parameter_count(fitted, X)
             problem = self._add_bic(fitted, X)
             problem = (self._draw(fitted, X, draws, seed) if draws else None) or problem
-        except (TypeError, ImportError):
-            raise
         except Exception as error:  # as more components than rows
+            if is_of_calls(error):
+                raise
             self.failed, problem = True, str(error)
         self.facts["note"] = self.note = " ".join((problem or self.note).split())
 

@@ -14,6 +14,7 @@ from kullback.assess._estimators import (
     bic_of,
     check_density,
     fit_quietly,
+    is_of_calls,
     parameter_count,
     row_count,
 )
@@ -222,9 +223,9 @@ def _evaluate(estimator: Any, count: int, X: Any, y: Any, criterion: Criterion, 
         fitted, note = fit_quietly(clone(estimator).set_params(n_components=count), X, y)
         evaluation = criterion.evaluate(fitted, X, y, folds)
         return _Candidate(count, fitted, parameter_count(fitted, X), evaluation, note)
-    except (TypeError, ImportError):
-        raise
     except Exception as error:  # as more components than rows
+        if is_of_calls(error):
+            raise
         return _Candidate(count, None, None, Evaluation(math.inf), str(error))
 
 

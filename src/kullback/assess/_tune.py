@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kullback.assess._estimators import check_density, parameter_count, row_count, row_scores, take_rows
+from kullback.assess._estimators import check_density, is_of_calls, parameter_count, row_count, row_scores, take_rows
 from kullback.assess._held_out import Folds, check_seed, make_folds, score_held_out, split_off_test
 from kullback.assess._paired import Mean, choose_simplest, gap, mean_of
 from kullback.assess._space import Setting
@@ -223,8 +223,8 @@ def _try(
         simple = parameter_count(fitted, X) if complexity is None else float(complexity(fitted))
         if simple is not None and math.isnan(simple):
             raise ValueError("complexity is NaN: it must be a number, the less the simpler.")
-    except TypeError:
-        raise
     except Exception as error:  # a setting may be as bad as it likes
+        if is_of_calls(error):
+            raise
         return Trial(setting, None, None, str(error))
     return Trial(setting, scores, simple, note)
