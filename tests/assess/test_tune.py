@@ -91,7 +91,8 @@ def test_fits_that_fail_are_noted_and_count_as_the_worst():
 
 def test_a_parameter_that_scikit_learn_refuses_is_a_setting_that_fails():
     space = {"covariance_type": ["full", "round"]}
-    found = tune(GaussianMixture(random_state=0), RNG.normal(size=(40, 1)), space=space)
+    X = np.random.default_rng(0).normal(size=(40, 1))
+    found = tune(GaussianMixture(random_state=0), X, space=space)
     assert found.setting == {"covariance_type": "full"}
     assert "covariance_type" in found.rows[1]["note"]
 
