@@ -1,5 +1,8 @@
 """WAIC and LOO against closed forms, units of sequences, and losses of rows that a fit has not seen."""
 
+import sys
+
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from arviz_stats.base import array_stats
@@ -12,7 +15,9 @@ from kullback.assess import (
     compare_criteria,
     criteria,
     cross_validate,
+    diagnose,
     leave_future_out,
+    minibatch_learning_coefficient,
     paired_difference,
     prequential_loss,
     psis_loo,
@@ -65,6 +70,20 @@ def test_rows_count_by_weight():
         assert one.mean == pytest.approx(other.mean)
         assert one.standard_error == pytest.approx(other.standard_error)
         assert one.effective_parameters == pytest.approx(other.effective_parameters)
+
+
+def test_weights_that_are_none_are_refused():
+    table, _ = exact_draws(n=3, draws=50)
+    for weight, sentence in (
+        ([1.0], "each of the 3 rows needs one"),
+        ([0, 0, 0], "is 0 everywhere"),
+        ([1, -1, 1], "neg"),
+    ):
+        for call in (waic, psis_loo):
+            with pytest.raises(ValueError, match=sentence):
+                call(table, weight)
+        with pytest.raises(ValueError, match=sentence):
+            paired_difference([1.0, 2.0, 3.0], [0.0, 0.0, 0.0], weight)
 
 
 def test_differences_are_paired():
@@ -135,7 +154,7 @@ class Series:
     def get_params(self, deep=True):
         return {}
 
-    def fit(self, X):
+    def fit(self, X, lengths=None):
         self.learned = len(X)
         return self
 
@@ -156,6 +175,73 @@ def test_the_future_is_foretold_from_the_past_alone(loss):
         loss(Series(), X, first=40)
     with pytest.raises(ValueError, match="blocks is 30"):
         loss(Series(), X, first=20, blocks=30)
+
+
+class Gaps(Series):
+    """The same, with missing entries, which an estimator knows of: half a unit is added to what is there."""
+
+    def to_batch(self, X, lengths=None):
+        values = np.asarray(X) + 0.5
+        return Batch(values, observed=~np.isnan(values), time=TimeIndex.of_lengths(lengths))
+
+
+@pytest.mark.parametrize("loss", [leave_future_out, prequential_loss])
+def test_rows_are_foretold_as_the_estimator_sees_them(loss):
+    X = np.zeros((10, 1))
+    X[7] = np.nan
+    found = loss(Gaps(), X, first=6, blocks=2)
+    known = 0.5 * np.square(np.array([6.0, 6.0, 8.0, 8.0]) - 0.5) + 0.5 * np.log(2 * np.pi)
+    np.testing.assert_allclose(found.rows, [known[0], 0.0, *known[2:]])  # what is missing costs nothing
+    with pytest.raises(ValueError, match="^row 8 has the loss nan under a fit that has not seen it: leave it out, or"):
+        loss(Series(), X, first=6, blocks=2)
+    halves = cross_validate(Gaps(), X, lengths=[5, 5], folds=2)  # each foretold by a fit to five rows
+    each = 0.5 * np.square(5 - 0.5) + 0.5 * np.log(2 * np.pi)
+    np.testing.assert_allclose(halves.rows, [5 * each, 4 * each])
+
+
+def test_rows_without_a_loss_are_named():
+    class Broken:
+        def get_params(self, deep=True):
+            return {}
+
+        def fit(self, X):
+            return self
+
+        def score_samples(self, X):
+            return np.where(X[:, 0] == 3, self.odd, 0.0)
+
+    for odd, sentence in ((np.nan, "is nan at row"), (-np.inf, "^row 4 has the loss inf under a fit that has not")):
+        Broken.odd = odd
+        with pytest.raises(ValueError, match=sentence):
+            cross_validate(Broken(), np.arange(10.0)[:, None])
+
+
+def test_what_needs_the_sampler_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "arviz_stats", None)
+    sentence = "^arviz-stats is not installed, and draws from the posterior need it: pip install 'kullback.sampling.'.$"
+    with pytest.raises(ImportError, match=sentence):
+        psis_loo(np.zeros((10, 3)))
+    with pytest.raises(ImportError, match=sentence):
+        diagnose(np.zeros((2, 10)))
+    with pytest.raises(ImportError, match=sentence):
+        minibatch_learning_coefficient(
+            lambda w, x: -jnp.square(x - w), np.zeros(1), np.zeros(9), log_prior=lambda w: 0.0, step_size=0.1
+        )
+    assert waic(np.zeros((10, 3))).mean == 0  # needs neither
+    monkeypatch.setitem(sys.modules, "blackjax", None)
+    with pytest.raises(ImportError, match="^blackjax is not installed"):
+        criteria(Mixture([1.0], Gaussian([[0.0]], [[[1.0]]])), np.arange(9.0)[:, None])
+
+
+@pytest.mark.slow
+def test_missing_entries_of_a_series_are_foretold_as_score_next_says():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1)).cumsum(axis=0)
+    X[::7] = np.nan
+    system = kullback.LinearDynamicalSystem(1, random_state=0, max_iter=3)
+    found = leave_future_out(system, X, first=40, blocks=1)
+    known = system.fit(X[:40]).score_next(X).log_likelihood
+    np.testing.assert_allclose(found.rows, -np.asarray(known)[40:], atol=1e-5)
 
 
 @pytest.mark.slow

@@ -168,6 +168,13 @@ def test_bad_input_is_refused_with_one_sentence():
     rng = np.random.default_rng(0)
     refused("the data has 5 rows and the model 11 parameters", model, rng.normal(size=(5, 2)))
     refused("column 1 of the data is constant", model, np.stack([rng.normal(size=50), np.ones(50)], axis=1))
+    refused("the data has 1 column and the model 2: give the columns of the fit", model, rng.normal(size=(50, 1)))
+    refused("the data has 1 column and the model 2", model, rng.normal(size=50))
+    refused(
+        r"data\[3, 1\] is inf: entries must be finite", model, np.where(np.arange(100).reshape(50, 2) == 7, np.inf, 0)
+    )
+    refused("draws is nan: it must be a whole number", model, rng.normal(size=(50, 2)), draws=np.nan)
+    refused("warm_up is 'long': it must be", model, rng.normal(size=(50, 2)), warm_up="long")
     refused("data, weight and total are for functions", model, rng.normal(size=(50, 2)), weight=np.ones(50))
     refused("give a Batch or a table of numbers", model, np.array(["a", "b"]))
     refused("nearest to the data lies at the edge", Mixture([0.5, 0.5], Poisson([1.0, 2.0])), np.zeros(50, int))

@@ -3,7 +3,7 @@ import pytest
 import scipy.stats
 
 from kullback.assess import credible_region
-from kullback.families import DiagonalGaussian, Gaussian
+from kullback.families import DiagonalGaussian, Gaussian, Poisson
 from kullback.models import Mixture
 
 TWO = Mixture([0.5, 0.5], DiagonalGaussian([[-3.0], [3.0]], [[1.0], [1.0]]))
@@ -55,3 +55,10 @@ def test_in_several_dimensions_it_is_a_predicate():
 def test_bad_input_is_one_sentence(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
+
+
+def test_what_has_no_density_is_refused():
+    with pytest.raises(TypeError, match="model is a int: give a model of the library, as `to_model"):
+        credible_region(3)
+    with pytest.raises(ValueError, match=r"Poisson answers for 10 rows with shape \(10, 1\): a region needs one"):
+        credible_region(Poisson(3.0), draws=10)

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 
 import kullback
 from assess.stand_ins import Offset, numbered
-from kullback.assess import _select, criteria, select
+from kullback.assess import _select, criteria, criteria_table, select
 from kullback.runtime._compiled import compiled_functions
 
 RNG = np.random.default_rng(0)
@@ -110,6 +110,57 @@ def test_bad_tables_and_estimators():
 
 class _WithoutBic(GaussianMixture):
     bic = None
+
+
+class Told:
+    """An estimator of nobody's, whose BIC is what it was told."""
+
+    def __init__(self, n_components=1, bics=()):
+        self.n_components, self.bics = n_components, bics
+
+    def get_params(self, deep=True):
+        return {"n_components": self.n_components, "bics": self.bics}
+
+    def set_params(self, n_components):
+        self.n_components = n_components
+        return self
+
+    def fit(self, X, y=None):
+        return self
+
+    def score_samples(self, X):
+        return np.zeros(len(X))
+
+    def bic(self, X):
+        return self.bics[self.n_components - 1]
+
+    def aic(self, X):
+        return self.bics[self.n_components - 1] - self.n_components * (np.log(len(X)) - 2)
+
+
+@pytest.mark.parametrize("odd", [np.nan, -np.inf, np.inf])
+def test_a_criterion_that_is_no_number_is_not_chosen(odd):
+    X = np.arange(20.0)[:, None]
+    found = select(Told(bics=(odd, 5.0, 3.0)), X, n_components=[1, 2, 3])
+    assert found.n_components == 3
+    assert [row["behind"] for row in found.rows] == [np.inf, 2.0, 0.0]
+    assert found.rows[0]["note"].startswith(f"its bic is {odd}: a row is impossible under the fit")
+    table = criteria_table(Told(bics=(odd, 5.0, 3.0)), X, n_components=[1, 2, 3], draws=0, folds=2)
+    assert table["chosen"]["bic"] == 3
+    assert table["candidates"][0]["bic"] is None
+    assert table["candidates"][0]["note"] == found.rows[0]["note"]
+
+
+def test_bic_needs_as_many_rows_as_parameters():
+    X = np.arange(2.0)[:, None]  # each row its own component would be the best by far
+    few = Told(bics=(1.0, 0.0, -50.0))
+    assert select(few, X, n_components=[1, 2, 3]).n_components == 2
+    table = criteria_table(few, X, n_components=[1, 2, 3], draws=0, folds=2)
+    assert table["chosen"]["bic"] == 2
+    sentence = "the data has 2 rows and the model 3 parameters: BIC needs more rows, or a smaller model."
+    assert table["candidates"][2]["note"] == sentence
+    with pytest.raises(ValueError, match="All 1 candidates failed; the last one because: the data has 2 rows"):
+        select(few, X, n_components=[3])
 
 
 @pytest.mark.slow

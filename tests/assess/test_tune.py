@@ -89,6 +89,14 @@ def test_fits_that_fail_are_noted_and_count_as_the_worst():
         tune(Offset(), numbered(50), space={"gain": ["fails"]})
 
 
+def test_a_parameter_that_scikit_learn_refuses_is_a_setting_that_fails():
+    space = {"covariance_type": ["full", "round"]}
+    X = np.random.default_rng(0).normal(size=(40, 1))
+    found = tune(GaussianMixture(random_state=0), X, space=space)
+    assert found.setting == {"covariance_type": "full"}
+    assert "covariance_type" in found.rows[1]["note"]
+
+
 def test_what_a_fit_warns_of_is_in_the_table():
     X = RNG.normal(size=(60, 2))
     with pytest.warns(ConvergenceWarning) as caught:
@@ -138,6 +146,8 @@ def test_frames_are_split_by_rows():
         ({"folds": 100}, "folds is 100"),
         ({"test": 0.0}, "test is 0.0: it must be a share of the rows between 0 and 1; there always is a test"),
         ({"test": 1.0}, "test is 1.0"),
+        ({"test": 0.999}, "test is 0.999: of 50 rows it leaves none to work with"),
+        ({"complexity": lambda fitted: math.nan}, "All 2 settings failed; the last one because: complexity is NaN"),
         ({"seed": -1}, "seed is -1"),
         ({"method": "grid"}, "method is 'grid'"),
         ({"X": numbered(1)}, "X has 1 row: 10 or more"),

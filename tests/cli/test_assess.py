@@ -52,6 +52,15 @@ def test_it_prints_what_the_library_says(run, model, refused, monkeypatch):
     assert "--held-out needs --data" in refused("report", "m.safetensors", "--held-out", "new.csv")
 
 
+def test_advice_is_of_options_that_the_command_has(run, model, refused):
+    Path("text.csv").write_text("c0,c1\n0.5,1\nx,2\n")
+    quick = ("--choose", "gaussian-mixture", "--draws", 0)
+    assert refused("assess", "text.csv", *quick).endswith("line 3: column 'c0' is 'x', which is not a number.")
+    assert "(--skip-bad leaves such rows out)" in refused("score", "m.safetensors", "text.csv")
+    said = refused("assess", "data.csv", "--choose", "gaussian-hmm")
+    assert "--choose is 'gaussian-hmm', which it cannot compare: it must be one of bernoulli-mixture" in said
+
+
 def test_it_chooses_a_number_of_components(run, model, refused):
     choose = ("--choose", "gaussian-mixture", "--n-components")
     facts = json.loads(run("assess", "data.csv", *choose, "1:2", "--draws", 0, "--json").stdout)

@@ -14,6 +14,7 @@ from kullback.core import Batch, TimeIndex
 from kullback.families import Bernoulli, DiagonalGaussian, Gaussian, Independent, Poisson, Product, SphericalGaussian
 from kullback.models import (
     CompoundDirichlet,
+    Counts,
     FactorAnalysis,
     HiddenMarkovModel,
     LinearDynamicalSystem,
@@ -93,6 +94,12 @@ CASES = {
     "hidden Markov": (chain, 1 + 2 + 10),
     "left to right": (left_to_right, 2 + 3),
     "with an end": (ending, 1 + 4 + 10),
+    "counts": (
+        lambda rng: HiddenMarkovModel(
+            rng.dirichlet(np.ones(2)), rng.dirichlet(np.ones(2), 2), Counts(rng.dirichlet(np.ones(3), 2), [9.0, 9.0])
+        ),
+        1 + 2 + 2 * 2,
+    ),
     "fixed start": (lambda rng: chain(rng, fixed=("initial",)), 2 + 10),
     "linear system": (system, 4 + 6 + 3 + 6 + 2 + 3),
     "fixed dynamics": (
@@ -152,7 +159,8 @@ def test_the_gradient_is_finite_where_em_ends_and_small(case):
     if isinstance(model, HiddenMarkovModel | LinearDynamicalSystem):
         time = TimeIndex.of_lengths([20] * 4)
         event = model.event_shape if isinstance(model, LinearDynamicalSystem) else model.emissions.event_shape
-        values = rng.normal(size=(80, *event)) if event else rng.poisson(3.0, size=80)
+        real = event and not isinstance(getattr(model, "emissions", None), Counts)
+        values = rng.normal(size=(80, *event)) if real else rng.poisson(3.0, size=(80, *event))
         batch = Batch(values, time=time)
     else:
         batch = Batch(np.asarray(model.sample(3, (80,))))
@@ -178,6 +186,8 @@ def test_what_has_no_free_coordinates_says_so():
     edge = Mixture([0.5, 0.5], Bernoulli([0.0, 0.5]))
     with pytest.raises(ValueError, match=r"probability\[0\] is 0: natural coordinates do not exist on the boundary"):
         free_coordinates(edge).vector(edge)
+    with pytest.raises(ValueError, match=r"^probabilities\[0, 1\] is 0: free coordinates do not exist on the boundary"):
+        free_coordinates(Counts([[1.0, 0.0], [0.5, 0.5]]))
     everything = HiddenMarkovModel([1.0], [[1.0]], Poisson([1.0]), fixed=("initial", "transitions", "emissions"))
     with pytest.raises(ValueError, match="all parameters of the model are fixed"):
         free_coordinates(everything)

@@ -136,6 +136,59 @@ def test_what_cannot_be_assessed_is_refused(mixture):
         assess_estimator(letters, np.array([[0.0], [1.0]] * 10), held_out=np.array([[0.0], [2.0]]))
 
 
+def test_what_a_model_does_not_take_is_refused(mixture):
+    line = kullback.Regressor(random_state=0).fit(X[:, :1], X[:, 1])
+    quick = {"draws": 0, "refits": 0}
+    for estimator, given, sentence in (
+        (mixture, {"X": X, "y": X[:, 0]}, "^the data has y, and a GaussianMixture takes X: leave the rest out.$"),
+        (mixture, {"X": X, "held_out": {"X": APART, "rows": 3}}, "^the held-out data has rows, and a GaussianMixture"),
+        (mixture, {"X": None}, "^the data has no X: a GaussianMixture is assessed by tables of X.$"),
+        (mixture, {"X": X, "held_out": "new.csv"}, "^the held-out data has no X"),
+        (line, {"X": X[:, :1]}, "^the data has no y: a Regressor is assessed by tables of X and y.$"),
+        (line, {"X": X[:, :1], "y": X[:, 1], "held_out": APART[:, :1]}, "^the held-out data has no y"),
+        (mixture, {"X": np.full((20, 2), np.nan)}, "^of the data all rows lack every entry: there is nothing to"),
+        (mixture, {"X": X[:0]}, "^the data has 0 rows: an interval needs two or more.$"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            assess_estimator(estimator, **given, **quick)
+    with pytest.raises(ValueError, match="^refits is -1: it must be a number of refits, 0 or more.$"):
+        assess_estimator(mixture, X, draws=0, refits=-1)
+
+
+def test_rows_that_say_nothing_do_not_count(mixture):
+    gaps = np.where((np.arange(len(X)) < 3)[:, None], np.nan, X)
+    facts = assess_estimator(mixture, gaps, draws=0, refits=0).facts
+    assert facts["loss"]["data"]["value"] == pytest.approx(-mixture.score(X[3:]))
+    assert facts["rows"] == facts["units"] == 117
+    assert facts["notes"] == ["3 of the 120 rows of the data lack every entry, and are left out."]
+    line = kullback.Regressor(random_state=0).fit(X[:, :1], X[:, 1])
+    facts = assess_estimator(line, X[:, :1], gaps[:, 1], draws=0, refits=0).facts
+    assert facts["loss"]["data"]["value"] == pytest.approx(-line.score_samples(X[3:, :1], X[3:, 1]).mean())
+    assert facts["notes"] == ["3 of the 120 rows of the data lack their target, and are left out."]
+
+
+def test_held_out_rows_that_the_model_has_seen_are_named(mixture):
+    mixed = np.concatenate([X[:10], APART])
+    facts = assess_estimator(mixture, X, held_out=mixed, draws=0, refits=0).facts
+    assert facts["notes"] == ["Of the 50 held-out rows 10 are in the data too: they are no test of the model."]
+    letters = np.array([[0.0], [1.0]] * 10)  # rows that are alike by chance
+    alike = kullback.CategoricalMixture(1, random_state=0).fit(letters)
+    assert assess_estimator(alike, letters, held_out=letters[:9], draws=0, refits=0).facts["notes"] == []
+
+
+@pytest.mark.slow
+def test_networks_are_assessed_by_their_losses():
+    symbols = np.random.default_rng(0).integers(0, 3, (100, 1))
+    network = kullback.SpikingNetwork(random_state=0).partial_fit(symbols)
+    facts = assess_estimator(network, symbols, draws=100, refits=5).facts
+    assert facts["loss"]["data"]["value"] == pytest.approx(-network.score(symbols) / 100, rel=1e-5)
+    assert facts["parameters"] is facts["loss"]["future"] is None
+    assert [note.split(" of ")[-1] for note in facts["notes"]] == [
+        "networks, whose refits take long.",
+        "a SpikingNetwork.",
+    ]
+
+
 @pytest.mark.slow
 def test_of_a_regular_model_the_coefficient_is_half_its_parameters():
     rows = np.random.default_rng(3).normal(2.0, 3.0, (300, 1))

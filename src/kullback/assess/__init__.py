@@ -24,6 +24,7 @@ from kullback.assess._langevin import minibatch_learning_coefficient
 from kullback.assess._loss_variation import LossVariation, loss_variation
 from kullback.assess._pac_bayes import PacBayesBound, pac_bayes_bound, pac_bayes_kl
 from kullback.assess._paired import Mean
+from kullback.assess._prior_rows import shared_rows
 from kullback.assess._race import Race, race
 from kullback.assess._random_weights import GaussianWeights
 from kullback.assess._rate import Rate, RateParts, mean_field, rate, rate_gradient, rate_parts
@@ -121,6 +122,7 @@ __all__ = [
     "rate_parts",
     "reduced_rank_coefficient",
     "select",
+    "shared_rows",
     "tanh_coefficient",
     "tune",
     "volume",

@@ -18,7 +18,8 @@ from kullback.assess._estimate import EstimatedCoefficient
 from kullback.assess._estimated_coefficient import draw_posterior, estimate_from_draws
 from kullback.assess._paired import Mean
 from kullback.assess._posterior import as_batch, as_posterior, number_of_sequences
-from kullback.assess._row_losses import RowLosses, paired_difference
+from kullback.assess._row_losses import RowLosses, as_weight, paired_difference
+from kullback.assess._sampling import check_sampling
 from kullback.assess._tempered import Draws, Posterior, Settings, row_log_likelihoods
 from kullback.core import Batch, Model
 from kullback.runtime import in_float64
@@ -59,7 +60,7 @@ def waic(log_likelihoods: Any, weight: Any = None) -> RowLosses:
     table = _table(log_likelihoods)
     predictive = logsumexp(table, axis=0) - np.log(len(table))
     variance = table.var(axis=0, ddof=1)
-    weight = np.ones(table.shape[1]) if weight is None else np.asarray(weight, np.float64)
+    weight = as_weight(weight, table.shape[1])
     return RowLosses(variance - predictive, weight, float(np.sum(weight * variance)))
 
 
@@ -76,6 +77,7 @@ def psis_loo(log_likelihoods: Any, weight: Any = None, relative_efficiency: floa
         Effective draws per draw.
 
     """
+    check_sampling("arviz_stats")
     from arviz_stats.base import array_stats
 
     table = _table(log_likelihoods)
@@ -83,7 +85,7 @@ def psis_loo(log_likelihoods: Any, weight: Any = None, relative_efficiency: floa
     found, pareto_k = array_stats.psislw(table.T, r_eff=relative_efficiency)
     weights = np.asarray(found) - logsumexp(found, axis=1, keepdims=True)
     loss = -logsumexp(weights + table.T, axis=1)
-    weight = np.ones(table.shape[1]) if weight is None else np.asarray(weight, np.float64)
+    weight = as_weight(weight, table.shape[1])
     predictive = logsumexp(table, axis=0) - np.log(len(table))
     return LeaveOneOut(loss, weight, float(np.sum(weight * (loss + predictive))), np.asarray(pareto_k))
 

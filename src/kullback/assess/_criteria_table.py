@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from kullback.assess._criteria import Criteria, criteria
-from kullback.assess._estimators import WithCriteria, WithModel, check_density, fit_quietly, parameter_count, row_count
+from kullback.assess._estimators import (
+    WithCriteria,
+    WithModel,
+    bic_of,
+    check_density,
+    fit_quietly,
+    is_of_calls,
+    parameter_count,
+    row_count,
+)
 from kullback.assess._held_out import Folds, check_seed, make_folds, score_held_out
 from kullback.assess._paired import Mean, choose_simplest, gap, mean_of
 from kullback.assess._select import check_counts
@@ -106,14 +115,23 @@ class _Candidate:
             fitted, self.note = fit_quietly(clone(one), X, None)
             self.parts["held_out"] = held.scores
             self.facts["parameters"] = parameter_count(fitted, X)
-            if isinstance(fitted, WithCriteria):
-                self.parts["bic"] = float(fitted.bic(X)) / (2 * len(X))
-            problem = self._draw(fitted, X, draws, seed) if draws else None
-        except (TypeError, ImportError):
-            raise
+            problem = self._add_bic(fitted, X)
+            problem = (self._draw(fitted, X, draws, seed) if draws else None) or problem
         except Exception as error:  # as more components than rows
+            if is_of_calls(error):
+                raise
             self.failed, problem = True, str(error)
         self.facts["note"] = self.note = " ".join((problem or self.note).split())
+
+    def _add_bic(self, fitted: Any, X: Any) -> str | None:
+        """Add BIC per row; return a sentence where it says nothing."""
+        if not isinstance(fitted, WithCriteria):
+            return None
+        try:
+            self.parts["bic"] = bic_of(fitted, X) / (2 * len(X))
+        except ValueError as error:
+            return str(error)
+        return None
 
     def _draw(self, fitted: Any, X: Any, draws: int, seed: int) -> str | None:
         """Add what draws from the posterior say; return a sentence where they say nothing."""

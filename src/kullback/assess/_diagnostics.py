@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from kullback.assess._sampling import check_sampling
+
 #: Above this R̂ chains disagree.
 MOST_RHAT = 1.01
 #: Fewer effective draws say nothing of their own error.
@@ -22,6 +24,7 @@ class Diagnostics(NamedTuple):
 
 def diagnose(losses: Float[np.ndarray, "chains draws"]) -> Diagnostics:
     """Return what the losses of chains say of them."""
+    check_sampling("arviz_stats")
     from arviz_stats.base import array_stats
 
     losses = np.asarray(losses, np.float64)

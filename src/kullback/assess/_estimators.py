@@ -55,6 +55,27 @@ class WithModel(Protocol):
         """Return rows as a batch."""
 
 
+def is_of_calls(error: Exception) -> bool:
+    """Say whether an error is of how an estimator is called, for which no setting of it is to blame.
+
+    What scikit-learn raises for a bad parameter is a TypeError and a ValueError at once.
+    """
+    return isinstance(error, (TypeError, ImportError)) and not isinstance(error, ValueError)
+
+
+def bic_of(fitted: WithCriteria, X: Any) -> float:
+    """Return −2·log-likelihood + d·log n; raise where rows are too few for it, or where it is no number."""
+    rows, parameters, found = row_count(X, None, 1), parameter_count(fitted, X), float(fitted.bic(X))
+    if parameters is not None and rows < parameters:
+        raise ValueError(
+            f"the data has {counted(rows, 'row')} and the model {parameters} parameters: BIC needs more rows, or a "
+            "smaller model."
+        )
+    if not math.isfinite(found):
+        raise ValueError(f"its bic is {found}: a row is impossible under the fit, or infinitely likely.")
+    return found
+
+
 def check_density(estimator: Any, protocol: Any = Density) -> None:
     """Raise unless an estimator has the methods that are needed."""
     if isinstance(estimator, type):

@@ -1,5 +1,6 @@
 """Rows that are kept apart: some for the test, and the rest in turns for choosing."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +43,8 @@ def split_off_test(
         raise ValueError(f"test is {share!r}: it must be a share of the rows between 0 and 1; there always is a test.")
     from sklearn.model_selection import train_test_split
 
+    if not 0 < math.ceil(share * rows) < rows:
+        raise ValueError(f"test is {share!r}: of {rows} rows it leaves none to work with.")
     places, groups = np.arange(rows), np.asarray(y) if classes else None
     others, apart = train_test_split(places, test_size=share, random_state=seed, stratify=groups)
     return np.sort(others), np.sort(apart)

@@ -19,6 +19,7 @@ from kullback.assess._diagnostics import mean_error
 from kullback.assess._estimate import NUMBERS, EstimatedCoefficient
 from kullback.assess._estimated_coefficient import estimate_from_draws
 from kullback.assess._posterior import function_posterior
+from kullback.assess._sampling import check_sampling
 from kullback.assess._tempered import Density, Draws, Posterior, begin_chains, total_loss
 from kullback.runtime import in_float64, jit
 
@@ -117,6 +118,7 @@ def minibatch_learning_coefficient(
         That of half the step, with what halving has changed in its bar; or one sentence as its `problem`.
 
     """
+    check_sampling("arviz_stats")
     if not 0 < step_size < np.inf:
         raise ValueError(f"step_size is {step_size}: it must be positive and finite.")
     posterior = function_posterior(log_likelihoods, parameters, log_prior, data=data, prior=prior)

@@ -1,5 +1,6 @@
 """Posteriors to draw from: of a model of the library with its rows, or of any JAX function."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -77,6 +78,7 @@ def model_posterior(model: Model, data: Any, log_prior: Callable[[Any], Any] | N
     """
     batch = as_batch(data)
     chart = free_coordinates(model)
+    _check_columns(model, batch)
     start = np.asarray(chart.vector(model), np.float64)
     weight = np.asarray(batch.weight, np.float64)
     if weight.ndim != 1:
@@ -110,9 +112,20 @@ def as_batch(data: Any) -> Batch:
     values = np.asarray(data)
     if values.ndim == 0 or values.dtype.kind not in "iufb":
         raise ValueError(f"data has shape {values.shape} and type {values.dtype}: give a Batch or a table of numbers.")
+    if np.isinf(values).any():
+        place = tuple(int(i) for i in np.argwhere(np.isinf(values))[0])
+        raise ValueError(f"data[{', '.join(map(str, place))}] is {values[place]}: entries must be finite, or missing.")
     if values.dtype.kind == "f" and np.isnan(values).any():
         return Batch(values, observed=~np.isnan(values))
     return Batch(values)
+
+
+def _check_columns(model: Any, batch: Batch) -> None:
+    """Raise where rows have another number of columns than points of the model: numbers would be stretched unseen."""
+    drawn = jax.eval_shape(lambda key: model.sample(key, (2,)), jax.random.key(0))
+    points, rows = math.prod(drawn.shape[1:]), math.prod(np.shape(batch.values)[1:])
+    if points != rows:
+        raise ValueError(f"the data has {counted(rows, 'column')} and the model {points}: give the columns of the fit.")
 
 
 class FlatFunction(eqx.Module):

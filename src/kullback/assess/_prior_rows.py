@@ -1,8 +1,10 @@
-"""Rows with classes, and that those of a prior are not those of a bound."""
+"""Rows that must be apart: those of a prior and of a bound, those of a fit and of its test."""
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,17 +29,29 @@ def check_apart(X: np.ndarray, y: np.ndarray, prior_X: np.ndarray, prior_y: np.n
     """Raise where more rows are on both sides than rows that happen to be alike would be."""
     if X.shape[1:] != prior_X.shape[1:]:
         raise ValueError(f"X has rows of shape {X.shape[1:]} and prior_rows of {prior_X.shape[1:]}: make them alike.")
-    rows, others = _fingerprints(X, y), _fingerprints(prior_X, prior_y)
-    seen: dict[bytes, int] = {}
-    for row in others:
-        seen[row] = seen.get(row, 0) + 1
-    shared = sum(row in seen for row in rows)
-    twins = sum(count for count in seen.values() if count > 1) * len(rows) / len(others)
-    if shared > twins + 5 * math.sqrt(twins):
+    shared = _shared(_fingerprints(X, y), _fingerprints(prior_X, prior_y))
+    if shared:
         raise ValueError(
-            f"the prior has seen {shared} of the {len(rows)} rows that the bound is of: then it does not hold; "
+            f"the prior has seen {shared} of the {len(X)} rows that the bound is of: then it does not hold; "
             "pass in prior_rows only rows that are not in X."
         )
+
+
+def shared_rows(X: Any, held_out: Any) -> int:
+    """Return how many rows of the second table are in the first too, 0 where rows that happen to be alike explain it.
+
+    >>> shared_rows([[0.1], [0.2], [0.3]], [[0.3], [0.4]]), shared_rows([[0], [1]] * 50, [[0], [1]] * 9)
+    (1, 0)
+    """
+    return _shared(*([repr(row) for row in np.asarray(table).tolist()] for table in (held_out, X)))
+
+
+def _shared(rows: Sequence[Hashable], others: Sequence[Hashable]) -> int:
+    """Return how many rows are among the others, 0 where twins among these explain it."""
+    seen = Counter(others)
+    shared = sum(row in seen for row in rows)
+    twins = sum(count for count in seen.values() if count > 1) * len(rows) / len(others)
+    return shared if shared > twins + 5 * math.sqrt(twins) else 0
 
 
 def _fingerprints(X: np.ndarray, y: np.ndarray) -> Sequence[bytes]:

@@ -84,13 +84,24 @@ def credible_region(model: Any, level: float = 0.95, *, draws: int = 10_000, key
         raise ValueError(f"level is {level}: it must lie between 0 and 1.")
     if not (float(draws).is_integer() and draws >= 1):
         raise ValueError(f"draws is {draws}: it must be a whole number, at least 1.")
+    if not (callable(getattr(model, "sample", None)) and callable(getattr(model, "log_likelihood", None))):
+        raise TypeError(
+            f"model is a {type(model).__name__}: give a model of the library, as `to_model()` of a fitted estimator "
+            "returns it."
+        )
     drawn = np.asarray(model.sample(as_key(key), (int(draws),)), np.float64)
     drawn = drawn[:, None] if drawn.ndim == 1 else drawn
 
     @in_float64
     def log_prob(rows: np.ndarray) -> np.ndarray:
         padded = np.resize(rows, (round_length(len(rows)), rows.shape[1]))  # few lengths, to compile few functions
-        return np.asarray(_log_likelihood(model, padded))[: len(rows)]
+        found = np.asarray(_log_likelihood(model, padded))[: len(rows)]
+        if found.shape != (len(rows),):
+            raise ValueError(
+                f"{type(model).__name__} answers for {len(rows)} rows with shape {found.shape}: a region needs one "
+                "density for each, as that of one member or of a mixture."
+            )
+        return found
 
     threshold = float(highest_density_threshold(log_prob(drawn), level))
     return CredibleRegion(float(level), threshold, log_prob, drawn)

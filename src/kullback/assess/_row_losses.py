@@ -30,6 +30,18 @@ class RowLosses:
         return float(np.sqrt(np.sum(self.weight * np.square(self.rows - self.mean)) / total / max(total - 1, 1)))
 
 
+def as_weight(weight: Any, rows: int) -> Float[np.ndarray, " rows"]:
+    """Return how often each row counts, once where nothing is given; raise where that cannot be."""
+    found = np.ones(rows) if weight is None else np.asarray(weight, np.float64)
+    if found.shape != (rows,):
+        raise ValueError(f"weight has shape {found.shape}: each of the {rows} rows needs one.")
+    if not (np.isfinite(found).all() and (found >= 0).all() and found.any()):
+        raise ValueError(
+            "weight has entries that are negative or not finite, or is 0 everywhere: rows count 0 times or more."
+        )
+    return found
+
+
 def paired_difference(one: Any, other: Any, weight: Any = None) -> Mean:
     """Return the mean difference of two losses of the same rows, with its standard error.
 
@@ -46,5 +58,5 @@ def paired_difference(one: Any, other: Any, weight: Any = None) -> Mean:
         raise ValueError(f"there is {first.size} row: a difference needs two or more.")
     if not (np.all(np.isfinite(first)) and np.all(np.isfinite(second))):
         raise ValueError("losses are not all finite: leave such rows out of both.")
-    found = RowLosses(first - second, np.ones(first.shape) if weight is None else np.asarray(weight, np.float64))
+    found = RowLosses(first - second, as_weight(weight, len(first)))
     return Mean(found.mean, found.standard_error)

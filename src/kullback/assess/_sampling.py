@@ -3,12 +3,16 @@
 import importlib
 
 
-def check_sampling() -> None:
-    """Raise one sentence that says what to install, unless chains can be drawn and diagnosed here."""
-    for name, shown in (("blackjax", "blackjax"), ("arviz_stats", "arviz-stats")):
+def check_sampling(*needed: str) -> None:
+    """Raise one sentence that says what to install, unless chains can be drawn and diagnosed here.
+
+    `needed` are modules, by default all that chains need.
+    """
+    for name in needed or ("blackjax", "arviz_stats"):
         try:
             importlib.import_module(name)
         except ImportError:
+            shown = name.replace("_", "-")
             raise ImportError(
                 f"{shown} is not installed, and draws from the posterior need it: pip install 'kullback[sampling]'."
             ) from None

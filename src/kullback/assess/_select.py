@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kullback.assess._criteria import criteria
-from kullback.assess._estimators import WithCriteria, WithModel, check_density, fit_quietly, parameter_count, row_count
+from kullback.assess._estimators import (
+    WithCriteria,
+    WithModel,
+    bic_of,
+    check_density,
+    fit_quietly,
+    is_of_calls,
+    parameter_count,
+    row_count,
+)
 from kullback.assess._held_out import Folds, check_seed, make_folds, score_held_out
 from kullback.assess._paired import Mean, choose_simplest, gap
 from kullback.assess._text_table import text_table
@@ -34,7 +43,7 @@ def _bic(fitted: Any, X: Any, y: Any, folds: Folds) -> Evaluation:
     """Return −2·log-likelihood + d·log n."""
     if not isinstance(fitted, WithCriteria):
         raise TypeError(f"{type(fitted).__name__} has no bic: choose by criterion='held-out'.")
-    return Evaluation(float(fitted.bic(X)))
+    return Evaluation(bic_of(fitted, X))
 
 
 def _held_out(fitted: Any, X: Any, y: Any, folds: Folds) -> Evaluation:
@@ -214,9 +223,9 @@ def _evaluate(estimator: Any, count: int, X: Any, y: Any, criterion: Criterion, 
         fitted, note = fit_quietly(clone(estimator).set_params(n_components=count), X, y)
         evaluation = criterion.evaluate(fitted, X, y, folds)
         return _Candidate(count, fitted, parameter_count(fitted, X), evaluation, note)
-    except (TypeError, ImportError):
-        raise
     except Exception as error:  # as more components than rows
+        if is_of_calls(error):
+            raise
         return _Candidate(count, None, None, Evaluation(math.inf), str(error))
 
 

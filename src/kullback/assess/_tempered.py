@@ -62,8 +62,8 @@ class Settings(NamedTuple):
         """Raise where a number makes no sense."""
         for name, least in (("chains", 2), ("draws", 4), ("warm_up", _WINDOWS), ("leapfrogs", 1)):
             value = getattr(self, name)
-            if int(value) != value or value < least:
-                raise ValueError(f"{name} is {value}: it must be a whole number, {least} or more.")
+            if not isinstance(value, (int, float, np.integer)) or not value >= least or value % 1 != 0:
+                raise ValueError(f"{name} is {value!r}: it must be a whole number, {least} or more.")
 
 
 class Draws(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kullback.assess._estimators import check_density, parameter_count, row_count, row_scores, take_rows
+from kullback.assess._estimators import check_density, is_of_calls, parameter_count, row_count, row_scores, take_rows
 from kullback.assess._held_out import Folds, check_seed, make_folds, score_held_out, split_off_test
 from kullback.assess._paired import Mean, choose_simplest, gap, mean_of
 from kullback.assess._space import Setting
@@ -221,8 +221,10 @@ def _try(
     try:
         scores, fitted, note = score_held_out(estimator, X, y, plan)
         simple = parameter_count(fitted, X) if complexity is None else float(complexity(fitted))
-    except TypeError:
-        raise
+        if simple is not None and math.isnan(simple):
+            raise ValueError("complexity is NaN: it must be a number, the less the simpler.")
     except Exception as error:  # a setting may be as bad as it likes
+        if is_of_calls(error):
+            raise
         return Trial(setting, None, None, str(error))
     return Trial(setting, scores, simple, note)

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from kullback.assess._estimators import WithModel, row_scores
 from kullback.assess._row_losses import RowLosses
 from kullback.core import Batch, TimeIndex
+from kullback.runtime import in_float64
 
 
 def cross_validate(estimator: Any, X: Any, *, lengths: Any = None, folds: int = 5, seed: int = 0) -> RowLosses:
@@ -40,19 +42,36 @@ def cross_validate(estimator: Any, X: Any, *, lengths: Any = None, folds: int = 
         inside = np.ones(units, bool)
         inside[held_out] = False
         if lengths is None:
-            losses[~inside] = -np.asarray(clone(estimator).fit(X[inside]).score_samples(X[~inside]))
+            losses[~inside] = -row_scores(clone(estimator).fit(X[inside]), X[~inside], None)
         else:
             losses[~inside] = _sequence_losses(clone(estimator), X, np.asarray(lengths), inside)
-    return RowLosses(losses, np.ones(units))
+    return RowLosses(_finite(losses, "row" if lengths is None else "sequence"), np.ones(units))
 
 
 def _sequence_losses(estimator: Any, X: Any, lengths: Any, inside: Any) -> Float[np.ndarray, " held_out"]:
     of_rows = np.repeat(inside, lengths)
-    model = estimator.fit(X[of_rows], lengths[inside]).to_model()
-    batch = Batch(X[~of_rows], time=TimeIndex.of_lengths(lengths[~inside]))
-    rows = -np.asarray(model.log_likelihood(batch), np.float64)
+    rows = _one_step_losses(estimator.fit(X[of_rows], lengths[inside]), X[~of_rows], lengths[~inside])
     starts = np.cumsum(lengths[~inside]) - lengths[~inside]
     return np.add.reduceat(rows, starts)
+
+
+@in_float64
+def _one_step_losses(fitted: Any, X: Any, lengths: Any) -> Float[np.ndarray, " rows"]:
+    """Return the loss of each row given those before it in its sequence; an estimator knows what is missing in them."""
+    seen = isinstance(fitted, WithModel)
+    batch = fitted.to_batch(X, lengths) if seen else Batch(X, time=TimeIndex.of_lengths(lengths))
+    return -np.asarray(fitted.to_model().log_likelihood(batch), np.float64)
+
+
+def _finite(losses: Float[np.ndarray, " units"], unit: str, first: int = 0) -> Float[np.ndarray, " units"]:
+    """Return losses; raise where one is no number, or infinite: then their mean says nothing."""
+    bad = np.flatnonzero(~np.isfinite(losses))
+    if bad.size:
+        raise ValueError(
+            f"{unit} {first + bad[0] + 1:,} has the loss {losses[bad[0]]} under a fit that has not seen it: leave it "
+            "out, or fit with a prior."
+        )
+    return losses
 
 
 def leave_future_out(estimator: Any, X: Any, *, first: int | None = None, blocks: int = 5) -> RowLosses:
@@ -103,10 +122,9 @@ def _future_losses(learn: Callable[[Any, Any, Any], Any], X: Any, first: int | N
     losses, fitted, seen = [], None, 0
     for start, stop in _cuts(first, len(X), blocks):
         fitted = learn(X[:start], X[seen:start], fitted)
-        batch = Batch(X[:stop], time=TimeIndex.of_lengths([stop]))
-        losses.append(-np.asarray(fitted.to_model().log_likelihood(batch), np.float64)[start:])
+        losses.append(_one_step_losses(fitted, X[:stop], [stop])[start:])
         seen = start
-    rows = np.concatenate(losses)
+    rows = _finite(np.concatenate(losses), "row", first)
     return RowLosses(rows, np.ones(rows.shape))
 
 

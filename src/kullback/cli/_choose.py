@@ -61,6 +61,8 @@ def _estimator(command: str, seed: int) -> Any:
     }
     settings = {name: set(kind._get_param_names()) for name, kind in kinds.items()}
     known = sorted(name for name in kinds if "n_components" in settings[name])
+    if command not in known and command in estimator_commands():
+        raise ValueError(f"--choose is {command!r}, which it cannot compare: it must be one of {', '.join(known)}.")
     if command not in known:
         raise ValueError(f"--choose is {command!r}. {unknown_kind(command, known)}")
     family = {"family": "auto"} if "family" in settings[command] else {}

@@ -19,6 +19,8 @@ from kullback.cli._suggestions import unknown_command, unknown_kind
 class ErrorGroup(TyperGroup):
     """The command itself. What went wrong is one sentence on standard error, and 2 to the shell."""
 
+    _asked: Any = None  # the command that is run
+
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands, the first thing to do first."""
         return sorted(super().list_commands(ctx), key=lambda name: (name != "fit", name == "help"))
@@ -29,7 +31,9 @@ class ErrorGroup(TyperGroup):
             raise ValueError(unknown_command(args[0], self.list_commands(ctx)))
         if args[0] not in ("fit", "help"):
             _show_loading(ctx, args)
-        return super().resolve_command(ctx, args)
+        found = super().resolve_command(ctx, args)
+        self._asked = found[1]
+        return found
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run, and leave with an exit code."""
@@ -44,11 +48,18 @@ class ErrorGroup(TyperGroup):
             sentence = error_sentence(error)
             if sentence is None:
                 raise
-            print_message(sentence)
+            print_message(self._with_its_options(sentence))
             code = 2
         finally:
             clear_activity()
         sys.exit(code or 0)
+
+    def _with_its_options(self, sentence: str) -> str:
+        """Return a sentence without the advice to skip bad rows, where the command that was asked for cannot."""
+        asked = self._asked
+        if asked is None or isinstance(asked, TyperGroup) or any(each.name == "skip_bad" for each in asked.params):
+            return sentence
+        return sentence.replace(" (--skip-bad leaves such rows out)", "")
 
 
 class LazyGroup(TyperGroup):

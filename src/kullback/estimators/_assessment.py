@@ -15,9 +15,11 @@ from kullback.assess import (
     estimate_learning_coefficient,
     generalization_gap,
     leave_future_out,
+    shared_rows,
 )
 from kullback.estimators._registry import REGISTRY, Capabilities
 from kullback.estimators._stability import Refits, refit
+from kullback.numerics import counted
 
 #: Standard errors of an interval of 95 %, to each side.
 _REACH = 1.96
@@ -92,20 +94,27 @@ def assess_estimator(
     """
     check_is_fitted(estimator)
     can = REGISTRY[type(estimator).__name__].capabilities
-    given = {"y": y, "lengths": lengths, "inputs": inputs}
-    data = _measure(estimator, can, "data", X, **given)
+    notes: list[str] = []
+    call = _as_call(estimator, can, "data", {"X": X, "y": y, "lengths": lengths, "inputs": inputs}, notes)
+    X, data = call["X"], _measure(estimator, can, "data", **call)
     parameters = int(estimator._n_parameters()) if _counts_parameters(estimator, can) else None
     if parameters is not None and data.rows < parameters:
         raise ValueError(
             f"the data has {data.rows} rows and the model {parameters} parameters: give more rows, or a smaller model."
         )
-    apart = None if held_out is None else _measure(estimator, can, "held-out data", **_as_call(held_out))
-    notes: list[str] = []
+    apart = None
+    if held_out is not None:
+        given = held_out if isinstance(held_out, dict) else {"X": held_out}
+        other = _as_call(estimator, can, "held-out data", given, notes)
+        apart = _measure(estimator, can, "held-out data", **other)
+        if shared := shared_rows(X, other["X"]):
+            many = f"Of the {apart.rows:,} held-out rows {shared:,}"
+            notes.append(f"{many} are in the data too: they are no test of the model.")
     found = _refit(estimator, can, X, lengths, refits, seed, notes)
     drawn = _draw(estimator, can, X, lengths, inputs, draws, seed, notes) if draws else None
     if (coefficient := _coefficient_of(drawn)) is not None and coefficient.remark is not None:
         notes.append(coefficient.remark)
-    one_series = can.data == "sequences" and data.name == "row"
+    one_series = can.data == "sequences" and data.name == "row" and not _is_network(can)
     facts = {
         "kind": type(estimator).__name__,
         "unit": data.name,
@@ -126,13 +135,50 @@ def assess_estimator(
     return Assessment(facts, [] if found is None else found.models)
 
 
+def _is_network(can: Capabilities) -> bool:
+    return can.has_epochs or can.streams_only
+
+
 def _counts_parameters(estimator: Any, can: Capabilities) -> bool:
     """Whether a model is so regular that its number of parameters says something: networks and trees are not."""
-    return not can.has_epochs and (can.data != "pairs" or estimator.method == "linear")
+    return not _is_network(can) and (can.data != "pairs" or estimator.method == "linear")
 
 
-def _as_call(held_out: Any) -> dict[str, Any]:
-    return dict(held_out) if isinstance(held_out, dict) else {"X": held_out}
+def _as_call(estimator: Any, can: Capabilities, name: str, given: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """Return what the model is asked about, without rows that have nothing to foretell; refuse what it takes not."""
+    kind = type(estimator).__name__
+    call = {part: value for part, value in given.items() if value is not None}
+    known = {"rows": {"X"}, "pairs": {"X", "y"}, "sequences": {"X", "lengths", "inputs"}}[can.data]
+    if extra := sorted(set(map(str, call)) - known):
+        raise ValueError(
+            f"the {name} has {', '.join(extra)}, and a {kind} takes {', '.join(sorted(known))}: leave the rest out."
+        )
+    for part in ("X", "y") if can.data == "pairs" else ("X",):
+        if part not in call or np.ndim(call[part]) == 0:
+            raise ValueError(
+                f"the {name} has no {part}: a {kind} is assessed by tables of {' and '.join(sorted(known))}."
+            )
+    if can.data == "sequences":
+        return call
+    there = _foretold(call["y" if can.data == "pairs" else "X"])
+    missing, what = int(np.sum(~there)), "their target" if can.data == "pairs" else "every entry"
+    if missing == 0 or len(there) != len(call["X"]):
+        return call
+    if missing == len(there):
+        raise ValueError(f"of the {name} all rows lack {what}: there is nothing to assess.")
+    notes.append(f"{missing:,} of the {len(there):,} rows of the {name} lack {what}, and are left out.")
+    return {
+        part: table.loc[there] if hasattr(table, "loc") else np.asarray(table)[there] for part, table in call.items()
+    }
+
+
+def _foretold(table: Any) -> np.ndarray:
+    """Return which rows have an entry; of tables with texts all."""
+    try:
+        values = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.ones(len(table), bool)
+    return np.asarray(~np.isnan(values).all(axis=tuple(range(1, values.ndim))))
 
 
 def _measure(
@@ -145,7 +191,7 @@ def _measure(
             f"the {name} has {width} columns and the model {estimator.n_features_in_}: give the columns of the fit."
         )
     if rows < 2:
-        raise ValueError(f"the {name} has {rows} row: an interval needs two or more.")
+        raise ValueError(f"the {name} has {counted(rows, 'row')}: an interval needs two or more.")
     if can.data == "pairs":
         scores = estimator.score_samples(X, y)
     elif can.data == "sequences":
@@ -188,10 +234,13 @@ def _refit(
     estimator: Any, can: Capabilities, X: Any, lengths: Any, refits: int, seed: int, notes: list[str]
 ) -> Refits | None:
     """Return refits to resampled rows, or say why there are none."""
+    if refits < 0:
+        raise ValueError(f"refits is {refits}: it must be a number of refits, 0 or more.")
     if not refits:
         return None
-    if can.data != "rows" or can.has_epochs:
-        what = "networks, whose refits take long" if can.has_epochs else f"models of {can.data}"
+    if can.data != "rows" or _is_network(can):
+        of = "targets" if can.data == "pairs" else can.data
+        what = "networks, whose refits take long" if _is_network(can) else f"models of {of}"
         notes.append(f"There are no refits to resampled rows of {what}.")
         return None
     try:
@@ -208,7 +257,7 @@ def _draw(
     estimator: Any, can: Capabilities, X: Any, lengths: Any, inputs: Any, draws: int, seed: int, notes: list[str]
 ) -> Criteria | EstimatedCoefficient | None:
     """Return what draws from the posterior say; a sentence goes to the notes where they say nothing."""
-    if can.has_epochs or can.data == "pairs":
+    if _is_network(can) or can.data == "pairs":
         notes.append(f"There are no draws from the posterior of a {type(estimator).__name__}.")
         return None
     try:

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from kullback.core import Model, replace
+from kullback.models._counts import Counts
 from kullback.models._free_leaves import (
     CovarianceLeaf,
     Leaf,
@@ -127,6 +128,17 @@ def _(model: Mixture) -> list[FreeParameter]:
         else [FreeParameter(("weights",), SimplexLeaf.of(model.weights))]
     )
     return weights + _members("components", model.components, model.tied)
+
+
+@_parameters.register
+def _(model: Counts) -> list[FreeParameter]:
+    zeros = np.argwhere(np.asarray(model.probabilities) == 0)
+    if zeros.size:
+        place = ", ".join(map(str, zeros[0].tolist()))
+        raise ValueError(
+            f"probabilities[{place}] is 0: free coordinates do not exist on the boundary, fit with a prior."
+        )
+    return [FreeParameter(("probabilities",), SimplexLeaf.of(model.probabilities))]
 
 
 @_parameters.register

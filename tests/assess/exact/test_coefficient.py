@@ -17,6 +17,7 @@ def test_charts_have_the_least_pole_and_the_most_coordinates_of_one_chart():
 @pytest.mark.parametrize(("k", "h"), [((1, 1), (0, 0)), ((1, 2), (1, 0)), ((2, 3, 1), (0, 1, 0))])
 def test_a_single_chart_is_a_monomial_with_its_prior(k, h):
     chart, newton = Coefficient.of_charts(k, h), learning_coefficient([k], prior=h)
+    assert learning_coefficient.of_charts(k, h) == chart
     assert (chart.value, chart.multiplicity) == (newton.value, newton.multiplicity)
 
 

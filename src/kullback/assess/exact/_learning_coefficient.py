@@ -28,8 +28,9 @@ def learning_coefficient(
     in P, λ = 1/(2l), and m is the codimension of the face it lies in the interior of. For polynomials the same holds
     where on every compact face of P the parts of the polynomials on it have no common zero off the axes (such K are
     nondegenerate). Where one polynomial has such zeros, but simple ones, λ = min(1/2, 1/(2l)) (Kouchnirenko). All else
-    is refused, with the face and the point. On faces of dimension 2 or more it may be that zeros were searched for and
-    none was found: then the result says "nondegenerate by search only", and `certificate.proved` is False.
+    is refused, with the face and the point: resolve it, and ask `learning_coefficient.of_charts`. On faces of dimension
+    2 or more it may be that zeros were searched for and none was found: then the result says "nondegenerate by search
+    only", and `certificate.proved` is False.
 
     Parameters
     ----------
@@ -77,6 +78,10 @@ def learning_coefficient(
             "does not tell the learning coefficient: take coordinates in which these zeros lie on the axes."
         )
     return _with_simple_zeros(generators[0], certificate, checked, at)
+
+
+#: The same of a resolution of singularities, by its charts.
+learning_coefficient.of_charts = Coefficient.of_charts  # type: ignore[attr-defined]
 
 
 class _CheckedFace(NamedTuple):
