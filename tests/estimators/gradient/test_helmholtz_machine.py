@@ -131,9 +131,7 @@ class StopAfter(FitCallback):
         return self.stopped
 
 
-@pytest.mark.parametrize(
-    ("method", "binarize"), [("natural", "sample"), *(slow(method, None) for method in METHODS)]
-)
+@pytest.mark.parametrize(("method", "binarize"), [("natural", "sample"), *(slow(method, None) for method in METHODS)])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_fit_that_was_stopped_goes_on_from_its_file_to_the_same_bits(method, binarize, tmp_path):
     """Without a seed of the caller's; rows that are drawn from grays are the same ones after it."""

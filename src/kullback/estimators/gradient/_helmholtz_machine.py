@@ -288,7 +288,9 @@ class HelmholtzMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gradie
                 "'sample', or None where they are 0 or 1."
             )
         layers = np.asarray(self.hidden, dtype=object)
-        counts = [units for units in layers.flat if isinstance(units, (int, np.integer)) and not isinstance(units, bool)]
+        counts = [
+            units for units in layers.flat if isinstance(units, (int, np.integer)) and not isinstance(units, bool)
+        ]
         whole = len(counts) == layers.size and all(units >= 1 for units in counts)
         if not 1 <= layers.size <= _MOST_LAYERS or layers.ndim > 1 or not whole:
             raise ValueError(
