@@ -15,7 +15,6 @@ from kullback.models.helmholtz import _exact, _guess
 from kullback.models.helmholtz._layers import Units, draw, log_prob, logits
 from kullback.numerics import Numeric, as_parameter, is_concrete
 
-
 #: Entries of all matrices together at most: JAX counts those of an array in 32 bits.
 _MOST_PARAMETERS = 2**31 - 1
 
@@ -90,8 +89,8 @@ class HelmholtzMachine(Model):
         count = sum(int(inputs) * int(units) for inputs, units in shapes)
         if count > _MOST_PARAMETERS:
             raise ValueError(
-                f"hidden is {tuple(hidden)}, of {sizes[0]} columns: the matrices would have {count:,} entries, and up to "
-                f"{_MOST_PARAMETERS:,} can be counted, so take fewer units."
+                f"hidden is {tuple(hidden)}, of {sizes[0]} columns: the matrices would have {count:,} entries, and "
+                f"up to {_MOST_PARAMETERS:,} can be counted, so take fewer units."
             )
         ends = np.cumsum([inputs * units for inputs, units in shapes])
         drawn = jax.random.normal(key, (int(ends[-1]) if len(ends) else 0,), dtype)  # one draw, for it compiles once
