@@ -213,3 +213,21 @@ def test_a_network_in_32_bits_stays_in_32_bits_where_64_are_the_default():
     numbers = [leaf for leaf in jax.tree.leaves((place.model, place.state, place.best.model)) if hasattr(leaf, "dtype")]
     assert len(numbers) > 20
     assert {leaf.dtype.name for leaf in numbers} == {"float32", "int32"}  # the optimizer counts its steps
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "count"), [(10, 3, 10), (70_000, 3, 2**16), (50_000, 784, 10_699), (3, 10**7, 1)]
+)
+def test_a_start_has_rows_from_all_over_the_table_and_not_too_many_numbers(rows, width, count):
+    asked = []
+
+    def prepare(places):
+        asked.append(places)
+        return Batch(np.broadcast_to(np.zeros(width, np.float32), (len(places), width)), np.ones(len(places)))
+
+    start = Minibatches(prepare, rows, 32).start()
+    assert len(start.values) == count
+    places = asked[-1]
+    assert places[0] == 0
+    assert np.all(np.diff(places) >= rows // count)
+    assert places[-1] >= rows - 1 - rows / count

@@ -113,6 +113,15 @@ def test_grays_are_shown_as_the_machine_sees_them():
     np.testing.assert_array_equal(rows_as_seen(ReportContext(estimator, grays), np.arange(30)), X)
 
 
+def test_grays_are_shown_as_they_were_drawn_for_their_scores():
+    estimator, grays = machine(), bits(20, holes=0.2) * 0.8 + 0.1
+    estimator.binarize = "sample"
+    rows, context = np.array([3, 4, 17]), ReportContext(estimator, grays)
+    scores, shown = estimator.score_samples(grays), rows_as_seen(context, rows)
+    np.testing.assert_array_equal(np.isnan(shown), np.isnan(grays[rows]))
+    np.testing.assert_allclose(machine().score_samples(shown), scores[rows], rtol=1e-6)  # other draws: whole nats away
+
+
 def test_shapes_of_images():
     assert find_shape(None, 784, "HelmholtzMachine", True) == (28, 28)
     assert find_shape(None, 9, "HelmholtzMachine", True) is None

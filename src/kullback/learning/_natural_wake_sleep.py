@@ -17,8 +17,7 @@ from kullback.models import HelmholtzMachine
 from kullback.numerics import Numeric
 from kullback.runtime import quick_jit
 
-#: Rows of a table, from all over it, that are looked at for the moments of the visible layer: all of 50,000 images
-#: would take as long as a hundred steps.
+#: Rows, of those that it is given to begin with, that are looked at for the moments of the visible layer.
 _ROWS = 8192
 
 

@@ -21,11 +21,11 @@ def uniform(key: Array, shape: tuple[int, ...], dtype: Any) -> Float[Array, "...
     >>> bool(uniform(jax.random.key(1), (), np.float32) == jax.random.uniform(jax.random.key(1), (), np.float32))
     True
     """
-    count = math.prod(shape)
-    if jax.random.key_impl(key) != "threefry2x32" or count >= 2**32:
+    count, dtype = math.prod(shape), jax.dtypes.canonicalize_dtype(dtype)  # 64 bits are 32 where JAX has no more
+    if count >= 2**32 or not _is_usual(key, dtype):
         return jax.random.uniform(key, shape, dtype)
     first, second = _threefry(jax.random.key_data(key), jax.lax.iota(np.uint32, count))
-    if np.dtype(dtype) == np.float64:
+    if dtype == np.float64:
         bits = (first.astype(np.uint64) << np.uint64(32)) | second.astype(np.uint64)
         mantissa = (bits >> np.uint64(12)) | np.uint64(0x3FF0 << 48)
     else:
@@ -39,6 +39,9 @@ def normal(key: Array, shape: tuple[int, ...], dtype: Any) -> Float[Array, "..."
     >>> bool(normal(jax.random.key(1), (), np.float32) == jax.random.normal(jax.random.key(1), (), np.float32))
     True
     """
+    dtype = jax.dtypes.canonicalize_dtype(dtype)
+    if not _is_usual(key, dtype):
+        return jax.random.normal(key, shape, dtype)
     least = np.nextafter(np.array(-1, dtype), np.array(0, dtype))
     between = jnp.maximum(uniform(key, shape, dtype) * (1 - least) + least, least)
     return jax.lax.erf_inv(between) * np.array(np.sqrt(2), dtype)
@@ -47,6 +50,12 @@ def normal(key: Array, shape: tuple[int, ...], dtype: Any) -> Float[Array, "..."
 def draw_binary(key: Array, log_odds: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """Draw 0 or 1 with these log odds of 1."""
     return (uniform(key, log_odds.shape, log_odds.dtype) < jax.nn.sigmoid(log_odds)).astype(log_odds.dtype)
+
+
+def _is_usual(key: Array, dtype: np.dtype) -> bool:
+    """Whether this is one key of threefry, and numbers have 32 or 64 bits: of anything else JAX knows what to say."""
+    alone = jax.random.key_impl(key) == "threefry2x32" and jax.random.key_data(key).shape == (2,)
+    return alone and dtype in (np.float32, np.float64)
 
 
 def _threefry(key: Array, count: Array) -> tuple[Array, Array]:

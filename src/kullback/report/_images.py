@@ -94,10 +94,16 @@ def choose_rows(context: "ReportContext", most: int) -> np.ndarray:
 def rows_as_seen(context: "ReportContext", rows: np.ndarray) -> np.ndarray:
     """Return rows of the data as the model sees them, such as 0 and 1 in place of grays; NaN is missing."""
     assert context.X is not None
-    if context.estimator.get_params(deep=False).get("binarize") is None:
+    binarize = context.estimator.get_params(deep=False).get("binarize")
+    if binarize is None:
         return context.X[rows]
-    filled = np.asarray(context.estimator.impute(context.X[rows], method="mean"))
-    return np.where(np.isnan(context.X[rows]), np.nan, filled)
+    if isinstance(binarize, str) and binarize == "sample":  # draws of a row depend on the table that it is part of
+        return _as_seen(context, context.X)[rows]
+    return _as_seen(context, context.X[rows])
+
+
+def _as_seen(context: "ReportContext", table: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(table), np.nan, np.asarray(context.estimator.to_batch(table).values))
 
 
 def _most(context: "ReportContext") -> int:

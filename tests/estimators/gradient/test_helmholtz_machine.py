@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import kullback
 from kullback.core import Batch
 from kullback.estimators import FitCallback
-from tiers import slow_among
+from tiers import slow
 
 METHODS = ("natural", "reweighted", "wake-sleep")
 
@@ -131,10 +131,13 @@ class StopAfter(FitCallback):
         return self.stopped
 
 
-@pytest.mark.parametrize("method", slow_among(METHODS, "reweighted", "wake-sleep"))
+@pytest.mark.parametrize(("method", "binarize"), [("natural", "sample"), *(slow(method, None) for method in METHODS)])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_fit_that_was_stopped_goes_on_from_its_file_to_the_same_bits(method, tmp_path):
-    X, how = patterns(), {"method": method, "random_state": None}
+def test_a_fit_that_was_stopped_goes_on_from_its_file_to_the_same_bits(method, binarize, tmp_path):
+    """Without a seed of the caller's; rows that are drawn from grays are the same ones after it."""
+    X, how = patterns(), {"method": method, "random_state": None, "binarize": binarize}
+    if binarize == "sample":
+        X = 0.1 + 0.8 * X
     callback = StopAfter(2)
     stopped = machine(**how).set_callback(callback).fit(X)
     assert stopped.n_iter_ == 2
@@ -215,6 +218,28 @@ def test_entries_are_made_binary_as_asked_for(fitted):
     assert chisquare(counts, 2000 * np.array(expected)).pvalue > 1e-3
 
 
+class Recorder(kullback.HelmholtzMachine):
+    """Keeps the rows of each call that it learns from."""
+
+    def _batch(self, rows, places):
+        seen.append(rows.X)
+        return super()._batch(rows, places)
+
+
+seen = []
+
+
+def test_parts_of_a_stream_are_drawn_anew_and_questions_alike():
+    """By one seed: the same numbers for each part would make a threshold of each entry, and no draw."""
+    gray, stream = np.full((6, 5), 0.5), Recorder((2,), binarize="sample", random_state=0, draws=2)
+    seen.clear()
+    for _ in range(3):
+        stream.partial_fit(gray)
+    parts = {rows.tobytes() for rows in seen if len(rows) == 6}
+    assert len(parts) == 3
+    np.testing.assert_array_equal(stream.score_samples(gray), stream.score_samples(gray))
+
+
 @pytest.mark.parametrize(
     ("parameters", "change", "sentence"),
     [
@@ -223,7 +248,10 @@ def test_entries_are_made_binary_as_asked_for(fitted):
         ({"binarize": "sample"}, lambda X: X - 1, r"such as -1: they must be in \[0, 1\]"),
         ({}, lambda X: X[:1], "minimum of 2 is required"),
         ({"hidden": ()}, None, "hidden is \\(\\): it must name the units of one hidden layer or more"),
+        ({}, lambda X: X * (1 + 1e-12), r"such as 1.000000000001: they must be 0 or 1"),
+        ({"binarize": True}, None, "binarize is True: give the number above which entries are 1"),
         ({"hidden": (3, 0)}, None, "hidden is \\(3, 0\\)"),
+        ({"hidden": ((3, 2), (4, 5))}, None, "it must name the units of one hidden layer or more"),
         ({"hidden": (True,)}, None, "hidden is \\(True,\\)"),
         ({"draws": 1}, None, "draws is 1, and 'natural' weighs several draws against each other"),
         ({"draws": 1, "method": "reweighted"}, None, "draws is 1, and 'reweighted'"),

@@ -184,7 +184,8 @@ def test_what_is_no_machine_is_refused(arguments, words):
         HelmholtzMachine(*arguments)
 
 
-def test_a_machine_without_hidden_units_is_refused():
-    for hidden, words in (((), "one hidden layer at least"), ((3, 0), "a layer of 0 units")):
+def test_a_machine_without_hidden_units_or_too_large_is_refused():
+    large = r"hidden is \(1000000000000,\), of 2 columns: the matrices would have 5,000,000,000,002 entries"
+    for hidden, words in (((), "one hidden layer at least"), ((3, 0), "a layer of 0 units"), ((10**12,), large)):
         with pytest.raises(ValueError, match=words):
             HelmholtzMachine.start([0.5, 0.5], hidden, 0)

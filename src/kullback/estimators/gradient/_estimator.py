@@ -151,10 +151,10 @@ class GradientEstimator(TableEstimator):
             raise ValueError("X is a Dask collection: go through its blocks with fit_stream, or pass an array.")
         unfinished = self.__dict__.pop("unfinished_", None) if self._callback.resume_from is not None else None
         goes_on = self._warm or self._callback.resume_from is not None
-        rows = self._rows(X, sample_weight, first=not goes_on, least=2)
-        self._check_missing(rows)
         if not goes_on:
             self._forget(on_stream=False)
+        rows = self._rows(X, sample_weight, first=not goes_on, least=2)
+        self._check_missing(rows)
         self.n_points_given_ = rows.mass
         train, held = self._split(rows)
         data = Minibatches(functools.partial(self._batch, train), len(train), self.batch_size, self.seed_)
@@ -206,12 +206,12 @@ class GradientEstimator(TableEstimator):
         """
         self._validate_once()
         first = not hasattr(self, "n_batches_seen_")
+        if first:
+            self._forget(on_stream=True)
         rows = self._rows(X, sample_weight, first, least=1 if first else 0)
         if len(rows) == 0:
             return self
         self._check_missing(rows)
-        if first:
-            self._forget(on_stream=True)
         data: Any = Minibatches(functools.partial(self._batch, rows), len(rows), self.batch_size, shuffle=False)
         if self._inertia and not first:
             seed = self.seed_ + self.n_steps_

@@ -1,12 +1,13 @@
 """Helmholtz machines: layers of binary units that generate rows, and a network that recognizes them."""
 
+import zlib
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from kullback import models
@@ -55,7 +56,8 @@ class HelmholtzMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gradie
         be weighed against, so the other methods refuse 1.
     binarize : None, float, "threshold" or "sample"
         What makes entries 0 or 1. None: they must be. A number: entries above it are 1. Of entries in [0, 1]:
-        "threshold" makes those above ½ 1, and "sample" draws each with its value for the probability, in every call.
+        "threshold" makes those above ½ 1, and "sample" draws each with its value for the probability: once for all
+        epochs of a fit, anew for each call of `partial_fit`, and for a question about the same table alike.
     learning_rate : float or None
         The rate to begin with; None is 0.3 for "natural" and 0.02 for the others, which use Adam. Rates decay.
     damping : float
@@ -262,19 +264,35 @@ class HelmholtzMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gradie
             )
             if self.binarize == "threshold":
                 return _above(X, 0.5)
-            drawn = check_random_state(self.random_state).random_sample(X.shape)
-            return np.where(np.isnan(X), X, (drawn < X).astype(X.dtype))
+            return np.where(np.isnan(X), X, (self._thresholds(X) < X).astype(X.dtype))
         if self.binarize is not None:
             return _above(X, float(self.binarize))
         _refuse(X, (X != 0) & (X != 1), "must be 0 or 1, unless binarize is a number above which they count as 1")
         return X
 
+    def _thresholds(self, X: np.ndarray) -> np.ndarray:
+        """Return numbers in [0, 1), by which entries are drawn.
+
+        They follow from the seed of the fit, the table and the steps until then, so that a fit that was stopped goes on
+        with the same rows, and the parts of a stream have others.
+        """
+        steps = getattr(self, "n_steps_", 0) if self._callback.resume_from is None else 0
+        table = zlib.crc32(np.ascontiguousarray(X, np.float64).tobytes())
+        return np.random.default_rng([self.seed_, steps, table]).random(X.shape)
+
     def _validate_params(self) -> None:
         super()._validate_params()
-        layers = np.ravel(np.asarray(self.hidden, dtype=object))
-        counts = [units for units in layers if isinstance(units, (int, np.integer)) and not isinstance(units, bool)]
-        whole = len(counts) == len(layers) and all(units >= 1 for units in counts)
-        if not 1 <= len(layers) <= _MOST_LAYERS or not whole:
+        if isinstance(self.binarize, (bool, np.bool_)):
+            raise ValueError(
+                f"binarize is {self.binarize}: give the number above which entries are 1, such as 0.5, 'threshold' or "
+                "'sample', or None where they are 0 or 1."
+            )
+        layers = np.asarray(self.hidden, dtype=object)
+        counts = [
+            units for units in layers.flat if isinstance(units, (int, np.integer)) and not isinstance(units, bool)
+        ]
+        whole = len(counts) == layers.size and all(units >= 1 for units in counts)
+        if not 1 <= layers.size <= _MOST_LAYERS or layers.ndim > 1 or not whole:
             raise ValueError(
                 f"hidden is {str(self.hidden)[:80]}: it must name the units of one hidden layer or more, at most "
                 f"{_MOST_LAYERS}, such as (200, 100)."
@@ -318,8 +336,14 @@ def _refuse(X: np.ndarray, bad: np.ndarray, must_be: str) -> None:
     """Raise if an entry that is there is bad."""
     bad = bad & ~np.isnan(X)
     if bad.any():
-        found = ", ".join(f"{value:g}" for value in np.unique(X[bad])[:_SHOWN])
+        found = ", ".join(map(_as_text, np.unique(X[bad])[:_SHOWN]))
         raise ValueError(f"X has entries such as {found}: they {must_be}.")
+
+
+def _as_text(value: float) -> str:
+    """Return a number in few digits, unless it looks like 0 or 1 in them."""
+    short = f"{value:g}"
+    return repr(float(value)) if short in ("-0", "0", "1") else short
 
 
 @adaptive_jit

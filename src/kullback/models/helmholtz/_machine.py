@@ -15,6 +15,9 @@ from kullback.models.helmholtz import _exact, _guess
 from kullback.models.helmholtz._layers import Units, draw, log_prob, logits
 from kullback.numerics import Numeric, as_parameter, is_concrete
 
+#: Entries of all matrices together at most: JAX counts those of an array in 32 bits.
+_MOST_PARAMETERS = 2**31 - 1
+
 
 class Recognition(NamedTuple):
     """Draws of the hidden layers of each row, from the recognition network, and what each of them is worth.
@@ -83,6 +86,12 @@ class HelmholtzMachine(Model):
 
         pairs = list(itertools.pairwise(sizes))
         shapes = [(above + 1, below) for below, above in pairs] + [(below + 1, above) for below, above in pairs]
+        count = sum(int(inputs) * int(units) for inputs, units in shapes)
+        if count > _MOST_PARAMETERS:
+            raise ValueError(
+                f"hidden is {tuple(hidden)}, of {sizes[0]} columns: the matrices would have {count:,} entries, and "
+                f"up to {_MOST_PARAMETERS:,} can be counted, so take fewer units."
+            )
         ends = np.cumsum([inputs * units for inputs, units in shapes])
         drawn = jax.random.normal(key, (int(ends[-1]) if len(ends) else 0,), dtype)  # one draw, for it compiles once
         parts = [part.reshape(shape) for part, shape in zip(jnp.split(drawn, ends[:-1]), shapes, strict=False)]
