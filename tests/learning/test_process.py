@@ -89,7 +89,7 @@ def textbook(process, memory, key, discount, critic):
     return [part / mass / CHAINS for part in total], trace, z
 
 
-@pytest.mark.parametrize("critic", [slow(None), slow(CRITIC)], ids=["plain", "critic"])
+@pytest.mark.parametrize("critic", [slow(None), CRITIC], ids=["plain", "critic"])
 def test_a_window_is_the_sum_of_its_rows_one_by_one(critic):
     learner, process, key = ProcessGradient(chains=CHAINS), tabular(), jax.random.key(3)
     memory, batch = begun(learner, process), Batch(X, WEIGHT, time=TimeIndex(STARTS))
