@@ -292,3 +292,5 @@ def test_what_cannot_be_learned_with_is_refused():
         ProcessGradient(discount=1.2)
     with pytest.raises(ValueError, match="chains is 0"):
         ProcessGradient(chains=0)
+    with pytest.raises(ValueError, match="chains is 2.5"):
+        ProcessGradient(chains=2.5)
