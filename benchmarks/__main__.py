@@ -28,6 +28,7 @@ from benchmarks import (
     scaling,
     search_cost,
     selection,
+    streams,
     tune,
 )
 from benchmarks._timing import HEAD
@@ -61,6 +62,7 @@ COMPARISONS = {
         tune,
         learning_coefficient,
         process,
+        streams,
     )
 }
 

@@ -250,9 +250,9 @@ def measure(full: bool) -> Iterator[Row | Figure]:
     yield Figure("copy of lag 12, 40 units, prequential at 600,000", "nats", lag_12, 0.34)
 
 
-def run(full: bool = False) -> Iterator[Row | Figure]:
-    """Measure in a process of one thread."""
-    script = f"from benchmarks import process; process.print_rows({full})"
+def in_one_thread(name: str, full: bool) -> Iterator[Row | Figure]:
+    """Yield what a module prints in a process of one thread."""
+    script = f"from benchmarks import {name}; {name}.print_rows({full})"
     with subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env={**os.environ, **ONE_THREAD}
     ) as child:
@@ -262,7 +262,17 @@ def run(full: bool = False) -> Iterator[Row | Figure]:
             yield {"Row": Row, "Figure": Figure}[kind](*values)
 
 
+def run(full: bool = False) -> Iterator[Row | Figure]:
+    """Measure in a process of one thread."""
+    yield from in_one_thread("process", full)
+
+
 def print_rows(full: bool) -> None:
     """Print what is measured, for the process that asks."""
-    for row in measure(full):
+    print_each(measure(full))
+
+
+def print_each(rows: Iterator[Row | Figure]) -> None:
+    """Print rows as they come, for another process to read."""
+    for row in rows:
         print(json.dumps([type(row).__name__, list(row)]), flush=True)

@@ -7,8 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import softmax
 
 from kullback.assess import cost_rates, costs, rate
+from kullback.assess._costs import _online, _Words
 from kullback.assess._limited_memory import _Positions
 from kullback.models import FiniteGenerative, FinitePair, even_process, nonunifilar
 from models.process.fixtures import SECOND, entangled_p, fixture_p, hidden_pair, markov_pair, with_unsensed
@@ -124,6 +126,28 @@ def test_the_cost_of_limited_memory_is_the_least_over_memories_that_see_the_last
         found = minimize(lambda flat: [np.asarray(part) for part in compiled(flat)], begin, jac=True, tol=1e-12)
         least = min(least, found.fun)
     assert costs(truth, generative, steps).memory == pytest.approx(least, abs=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("truth", "seed", "least"), [(SECOND, 1, 0.14290752), (even_process(), 3, 0.06658734)], ids=("second", "even")
+)
+def test_with_p_made_best_too_a_memory_that_is_large_enough_costs_nothing(truth, seed, least):
+    """p(z₁, x₁) and p(z', x' | z, x) by descent on the online cost; from these starts it finds the known least."""
+
+    def best(logits):
+        tables = softmax(logits.reshape(5, 4), axis=1)
+        return FiniteGenerative(tables[0].reshape(2, 2), tables[1:].reshape(2, 2, 2, 2))
+
+    def online(logits):
+        p = best(logits)
+        return _online(words, np.asarray(p.start), np.asarray(p.transition))
+
+    words, begin = _Words.of(truth, 5), 2 * np.random.default_rng(seed).normal(size=20)
+    found = minimize(online, begin, method="BFGS")
+    ladder = costs(truth, best(found.x), 5)
+    assert least - 1e-8 < ladder.online < least + 1e-6
+    assert ladder.memory == pytest.approx(ladder.online, abs=1e-9)
 
 
 def test_sweeps_never_rise():

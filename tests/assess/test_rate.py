@@ -1,5 +1,8 @@
 """The rate of a memory, its gradient and the mean of the online rule: against autodiff, differences and brute force."""
 
+import contextlib
+import itertools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -215,6 +218,25 @@ def best_pair(truth, logits):
 @pytest.mark.parametrize(("name", "least"), [("second", 0.23079747), ("even", 0.14384104), ("golden", 0.0)])
 def test_without_memory_the_excess_is_known_and_a_chain_needs_none(name, least):
     assert prediction_excess(TRUTHS[name], np.ones((1, 2, 1))) == pytest.approx(least, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "least"),
+    [
+        ("second", 2, 0.0),
+        ("even", 2, 0.0),
+        ("nonunifilar", 1, 0.00752390),
+        ("nonunifilar", 2, 0.00150368),
+        slow("nonunifilar", 3, 0.000385),
+    ],
+)
+def test_the_best_automaton_of_few_memories_is_known(name, k, least):
+    found = []
+    for moves in itertools.product(range(k), repeat=2 * k):
+        memory = np.eye(k)[np.reshape(moves, (k, 2))]
+        with contextlib.suppress(ValueError):  # of two parts: each is one of fewer memories
+            found.append(prediction_excess(TRUTHS[name], memory))
+    assert min(found) == pytest.approx(least, abs=1e-8 if k < 3 else 5e-7)
 
 
 def test_the_even_process_has_the_local_minimum_that_repeats_the_last_symbol():

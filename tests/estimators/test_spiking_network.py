@@ -117,6 +117,44 @@ def test_a_constant_column_of_numbers_has_no_nan():
     assert np.isfinite(network.novelty(np.full((64, 1), 7.0))).all()
 
 
+def test_a_row_out_of_all_proportion_is_news_and_the_stream_goes_on():
+    counts = np.random.default_rng(0).poisson(4.0, (600, 1))
+    network = SpikingNetwork(**SMALL, family="poisson", learning_rate=0.05).partial_fit(counts[:400], continues=True)
+    assert network.n_failures_ == 0
+    before = copy.deepcopy(network)
+    assert network.novelty([[10**9]])[0] > 1e6  # the window that holds it has no finite step
+    network.partial_fit(counts[401:416], continues=True)
+    assert (network.n_steps_, network.n_failures_) == (before.n_steps_ + 1, 1)
+    for a, b in zip(leaves(network.network_), leaves(before.network_), strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(network.replica_nats_, before.replica_nats_)
+    network.partial_fit(counts[416:432], continues=True)
+    assert network.n_failures_ == 0
+    assert network.novelty(counts[432:])[16:].mean() < 4
+    with pytest.raises(ValueError, match="numbers that are not finite"):  # five in a row are no outliers
+        network.novelty(np.where(np.arange(160)[:, None] % 16 == 5, 10**9, 4))
+    with pytest.raises(ValueError, match="numbers that are not finite"):  # nor is it one if nothing else was learned
+        SpikingNetwork(**SMALL, learning_rate=1e40).fit(STREAM[:40])
+
+
+@pytest.mark.slow
+def test_numbers_of_any_size_are_learned_and_those_out_of_range_are_refused():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    plain = SpikingNetwork(**SMALL, family="gaussian").fit(X)
+    for size in (2.0**660, 2.0**-660):  # whose squares are out of range
+        scaled = SpikingNetwork(**SMALL, family="gaussian").fit(size * X)
+        expected = plain.score_samples(X)[1:] - 2 * np.log(size)
+        np.testing.assert_allclose(scaled.score_samples(size * X)[1:], expected, rtol=1e-6)
+    far = np.where(np.arange(100)[:, None] == 70, 1e30, X)
+    for ask in (plain.score, plain.novelty, plain.predict_next):
+        with pytest.raises(ValueError, match=r"Entry \[70, 0\] of X is 1e\+30"):
+            ask(far)
+    with pytest.raises(ValueError, match=r"Entry \[70, 0\] of the stream"):
+        SpikingNetwork(**SMALL, family="gaussian").fit(far)
+    with pytest.raises(ValueError, match="column 0 of X holds numbers of size"):
+        SpikingNetwork(**SMALL, family="gaussian").fit(1e300 * X)
+
+
 @pytest.mark.slow
 def test_a_lag_is_learned_and_bursts_are_news():
     x = copies(3, 24_000)

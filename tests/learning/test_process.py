@@ -89,7 +89,7 @@ def textbook(process, memory, key, discount, critic):
     return [part / mass / CHAINS for part in total], trace, z
 
 
-@pytest.mark.parametrize("critic", [slow(None), slow(CRITIC)], ids=["plain", "critic"])
+@pytest.mark.parametrize("critic", [slow(None), CRITIC], ids=["plain", "critic"])
 def test_a_window_is_the_sum_of_its_rows_one_by_one(critic):
     learner, process, key = ProcessGradient(chains=CHAINS), tabular(), jax.random.key(3)
     memory, batch = begun(learner, process), Batch(X, WEIGHT, time=TimeIndex(STARTS))
@@ -292,3 +292,5 @@ def test_what_cannot_be_learned_with_is_refused():
         ProcessGradient(discount=1.2)
     with pytest.raises(ValueError, match="chains is 0"):
         ProcessGradient(chains=0)
+    with pytest.raises(ValueError, match="chains is 2.5"):
+        ProcessGradient(chains=2.5)

@@ -58,6 +58,7 @@ _RULES: dict[str, Rule] = {
     "n_batches_seen_": _WHOLE,
     "n_iter_": _WHOLE,
     "n_steps_": _WHOLE,
+    "n_failures_": _WHOLE,
     "unfinished_": Rule(is_unfinished, "what a fit that was stopped needs to go on"),
     "seed_": _WHOLE,
     "n_trials_": _WHOLE,

@@ -1,5 +1,6 @@
 """Online learning of a memory that follows a stream, without going back in time."""
 
+from numbers import Integral
 from typing import Generic, NamedTuple, Self, TypeVar
 
 import equinox as eqx
@@ -90,10 +91,10 @@ class ProcessGradient(Learner[ProcessT, ProcessState, ProcessMemory, ProcessMess
     ):
         if isinstance(discount, (int, float)) and not 0 <= discount <= 1:
             raise ValueError(f"discount is {discount}: it must be in [0, 1].")
-        if chains < 1:
-            raise ValueError(f"chains is {chains}: one memory at least has to follow the stream.")
+        if not isinstance(chains, Integral) or chains < 1:
+            raise ValueError(f"chains is {chains}: it must be a whole number, for one memory at least has to follow.")
         self.optimizer = Optimizer(learning_rate=5e-3) if optimizer is None else optimizer
-        self.discount, self.chains, self.critic = as_number(discount), chains, critic
+        self.discount, self.chains, self.critic = as_number(discount), int(chains), critic
 
     def init(self, model: ProcessT, start: Start) -> ProcessState:
         """Return the states of the optimizers; the critic knows nothing yet."""

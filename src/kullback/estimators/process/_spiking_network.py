@@ -80,6 +80,8 @@ class SpikingNetwork(StreamEstimator):
         What each has predicted lately, in nats per row.
     center_, scale_ : ndarray of shape (n_features,)
         What columns of numbers are standardized by, of the first 64 rows.
+    n_failures_ : int
+        The last windows in a row that would have led to numbers that are not finite, and were not learned from.
     waiting_ : ndarray of shape (n_waiting, n_features)
         Rows of a series that goes on which fill no window yet.
     prequential_ : ndarray of shape (4,)
@@ -150,9 +152,9 @@ class SpikingNetwork(StreamEstimator):
             lost = np.asarray(place.novelty)[:count].sum(axis=1, dtype=np.float64) + sizes * self._log_volume.sum()
             per_window += zip((lost / np.maximum(sizes, 1)).tolist(), sizes.tolist(), strict=True)
         if windows:
-            if not place.finite:
+            if not place.sound or int(place.standing.failures) == self.n_steps_ + windows:
                 raise ValueError(
-                    "A step has led to numbers that are not finite: try a smaller learning_rate, or scale the input "
+                    "Steps have led to numbers that are not finite: try a smaller learning_rate, or scale the input "
                     "data."
                 )
             self._hold(place, rows, windows, per_window)
@@ -325,6 +327,8 @@ class SpikingNetwork(StreamEstimator):
         if first and len(X) == 0:
             raise ValueError("X has no rows: the first piece of a stream says what its columns hold.")
         check_shape(self, X, list(self.family_), self.n_categories, first)
+        if hasattr(self, "center_"):
+            self._units.check(X)
         return X
 
     def _shape(self) -> Shape:
@@ -335,7 +339,9 @@ class SpikingNetwork(StreamEstimator):
         X = rows.X[: max(self.window, TO_START)]
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
         self.center_, self.scale_ = Units.of(X, self.family_)
-        self.n_steps_, self.replica_nats_, self.replica_rows_ = 0, np.zeros(self.n_init, np.float32), 0.0
+        self._units.check(rows.X, "the stream")
+        self.n_steps_, self.n_failures_ = 0, 0
+        self.replica_nats_, self.replica_rows_ = np.zeros(self.n_init, np.float32), 0.0
         units = self._checked_units(X)
         trees = self._first_trees(first_member(self.family_, self._shape(), X), self.seed_, units)
         self.network_, self.optimizer_state_, self.memory_ = as_numpy(trees)
@@ -351,7 +357,8 @@ class SpikingNetwork(StreamEstimator):
 
     def _place(self) -> Followed:
         """Return where the stream has led."""
-        standing = Standing(np.asarray(self.replica_nats_, np.float32), np.float32(self.replica_rows_))
+        failures = np.int32(vars(self).get("n_failures_", 0))  # files of before have none
+        standing = Standing(np.asarray(self.replica_nats_, np.float32), np.float32(self.replica_rows_), failures)
         nothing = np.zeros((0, self.window), np.float32)
         trees = self.network_, self.optimizer_state_, self.memory_
         return Followed(*trees, standing, nothing, nothing, True)
@@ -361,6 +368,7 @@ class SpikingNetwork(StreamEstimator):
         place = as_numpy(place)
         self.network_, self.optimizer_state_, self.memory_ = place.models, place.states, place.memories
         self.replica_nats_, self.replica_rows_ = place.standing.nats, float(place.standing.rows)
+        self.n_failures_ = int(place.standing.failures)
         learned = min(windows * self.window, len(rows.X))
         begun = float(rows.starts[:learned].sum())
         record, left = FitRecord.of(self), float(learned)

@@ -7,6 +7,9 @@ import numpy as np
 from kullback.core import MOST_CATEGORIES
 from kullback.estimators.data._columns import check_table
 
+#: So many windows in a row at most were not learned from.
+_MOST_FAILURES = 4
+
 
 def check_columns(estimator: Any) -> None:
     """Raise unless the file says of each column what it holds: before anything is built that is as large."""
@@ -36,6 +39,8 @@ def check_standing(estimator: Any) -> None:
         raise ValueError(f"seed_ is {estimator.seed_}: it must be less than 2^31.")
     if not {"n_steps_", "replica_rows_", "n_batches_seen_"} <= vars(estimator).keys():
         raise ValueError("n_steps_, replica_rows_ or n_batches_seen_ is missing.")
+    if vars(estimator).get("n_failures_", 0) > min(estimator.n_steps_, _MOST_FAILURES):
+        raise ValueError(f"n_failures_ is {estimator.n_failures_}: a stream goes on after {_MOST_FAILURES} at most.")
     waiting, starts = vars(estimator).get("waiting_"), vars(estimator).get("waiting_starts_")
     if (waiting is None) != (starts is None):
         raise ValueError("waiting_ and waiting_starts_ do not come together.")

@@ -10,6 +10,8 @@ from kullback.families import Categorical, Independent, Poisson, Product
 
 #: What a column may be: these have an embedding that a network can read.
 COLUMN_FAMILIES = ("bernoulli", "categorical", "gaussian", "poisson")
+#: Numbers may be so large, and a spread is not smaller; an entry lies so many spreads from the center at most.
+_MOST, _LEAST, _FARTHEST = 1e290, 1e-290, 1e16
 
 
 def check_column_families(families: list[str]) -> None:
@@ -32,9 +34,29 @@ class Units(NamedTuple):
     def of(cls, X: np.ndarray, families: list[str]) -> "Units":
         """Return the mean and the standard deviation of columns of numbers, and 0 and 1 for others."""
         real = np.array([name == "gaussian" for name in families])
-        spread = X.std(axis=0)
-        spread = np.where(spread > 1e-12 * np.abs(X).max(axis=0), spread, 1.0)
-        return cls(np.where(real, X.mean(axis=0), 0.0), np.where(real, spread, 1.0))
+        most = np.abs(X).max(axis=0)
+        if (most[real] > _MOST).any():
+            column = int(np.argmax(real & (most > _MOST)))
+            raise ValueError(
+                f"column {column} of X holds numbers of size {most[column]:.3g}, and up to {_MOST:.0e} can be learned "
+                "from: scale it."
+            )
+        part = X / np.where(most > 0, most, 1.0)  # so that no square is out of range
+        spread = most * part.std(axis=0)
+        spread = np.where(spread > np.maximum(1e-12 * most, _LEAST), spread, 1.0)
+        return cls(np.where(real, most * part.mean(axis=0), 0.0), np.where(real, spread, 1.0))
+
+    def check(self, X: np.ndarray, name: str = "X") -> None:
+        """Refuse entries so far from the center that squares of them are out of range in 32 bits."""
+        with np.errstate(over="ignore"):
+            far = np.abs(self.standardize(X)) > _FARTHEST
+        if far.any():
+            row, column = np.argwhere(far)[0]
+            raise ValueError(
+                f"Entry [{row}, {column}] of {name} is {X[row, column]:.6g}, more than {_FARTHEST:.0e} times the "
+                f"spread {self.scale[column]:.3g} of the first rows from their mean {self.center[column]:.3g}: leave "
+                "such rows out."
+            )
 
     def standardize(self, X: np.ndarray) -> np.ndarray:
         """Return rows in these units."""
