@@ -190,6 +190,16 @@ def test_bad_input_is_told_in_a_sentence(name):
 
 
 @pytest.mark.slow
+def test_networks_that_broke_down_have_no_score():
+    X = table(60)[:, :2]
+    with pytest.warns(ConvergenceWarning, match="not finite, the last at step"):
+        broken = autoencoder(family="auto", learning_rate=1e10, hidden=(4,), max_iter=3).fit(X)
+    for question in (broken.score_samples, broken.score):
+        with pytest.raises(ValueError, match="no answer that is finite"):
+            question(X)
+
+
+@pytest.mark.slow
 def test_numbers_of_another_width_are_refused(model):
     with pytest.raises(ValueError, match="X has 3 columns: the model has 1 hidden numbers"):
         model.inverse_transform(np.zeros((2, 3)))

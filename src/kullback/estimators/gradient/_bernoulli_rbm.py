@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.special import entr
 
 from kullback.core import Batch
 from kullback.estimators.constraints import Interval
@@ -124,6 +125,9 @@ class BernoulliRBM(BoltzmannEstimator):
     @property
     def _damping(self) -> float | None:
         return None if self.damping is None else float(self.damping)
+
+    def _nats_of_columns(self, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        return -np.asarray(entr(mean) + entr(1 - mean))
 
     @in_precision(lambda self: 64)
     def pseudo_likelihood(self, X: Any) -> np.ndarray:
