@@ -23,7 +23,7 @@ from kullback.estimators.data._rows import Rows
 from kullback.estimators.gradient._check import check_answers
 from kullback.estimators.gradient._estimator import GRADIENT_CONSTRAINTS, GradientEstimator
 from kullback.estimators.gradient._history import History
-from kullback.learning import LIMIT, ContrastiveDivergence, Place, adaptive_jit
+from kullback.learning import LIMIT, AveragedIterates, ContrastiveDivergence, Place, adaptive_jit
 from kullback.models import MOST_SPREAD, RestrictedBoltzmannMachine, untrusted
 from kullback.runtime import as_numpy, computing
 
@@ -43,6 +43,8 @@ BOLTZMANN_CONSTRAINTS: dict[str, list[Any]] = {
 _TEMPERATURES, _KEPT = 1000, 8
 #: The part of what independent columns have that a fit may lose before it is said to have diverged.
 _LOST = 0.1
+#: The average of a stream is that of about a fifth of so many steps.
+_HORIZON = 1000.0
 #: Rows that say what independent columns have, about.
 _LOOKED_AT = 4096
 
@@ -85,9 +87,10 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
         return int(self.n_iter)
 
     @property
-    def _learner(self) -> ContrastiveDivergence:
-        first, steps = getattr(self, "schedule_", None) or (0, np.inf)
-        return ContrastiveDivergence(
+    def _learner(self) -> AveragedIterates[Any, Any, Any]:
+        planned = getattr(self, "schedule_", None)
+        first, steps = planned or (0, np.inf)
+        walk = ContrastiveDivergence(
             float(self.learning_rate),
             float(steps),
             float(first),
@@ -97,6 +100,7 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
             bool(self.centered),
             self._damping,
         )
+        return AveragedIterates(walk, first=float(first), horizon=np.inf if planned else _HORIZON)
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -235,7 +239,7 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
     def path_log_partition_(self) -> tuple[float, float]:
         """Log Z as the chains beside the training know it, with its standard error: what the curve is made with.
 
-        The error is infinite where the machine has moved too far for them: see `curve_is_likelihood_`.
+        It is that of the machine after the last step, and not of the average of machines that is kept. The error is infinite where the machine has moved too far for them: see `curve_is_likelihood_`.
         """
         self._held()
         if self.memory_.path is None:
