@@ -37,7 +37,7 @@ def parameter_of(option: str) -> str:
 
 
 def default_of(kind: type, parameter: inspect.Parameter) -> Any:
-    """Return the default of an option: that of the constructor, or one of DEFAULTS; epochs are those of the constructor."""
+    """Return the default of an option: that of the constructor, or one of DEFAULTS, which has no epochs."""
     capabilities = REGISTRY[kind.__name__].capabilities
     if capabilities.data == "pairs" or (parameter.name == "n_iter" and capabilities.has_epochs):
         return parameter.default

@@ -49,7 +49,7 @@ def test_scores_are_log_likelihoods(fitted):
     assert fitted.score(X) == pytest.approx(found.mean())
     independent = np.sum(X * np.log(X.mean(axis=0)) + (1 - X) * np.log(1 - X.mean(axis=0)), axis=1).mean()
     assert fitted.score(X) > independent + 1
-    value, error = fitted.log_partition()
+    _, error = fitted.log_partition()
     assert error == 0
     path, spread = fitted.path_log_partition_
     last = jax.tree.map(lambda leaf: np.asarray(leaf, float), fitted.optimizer_state_.walker)

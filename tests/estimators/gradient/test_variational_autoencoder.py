@@ -8,6 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import kullback
+from kullback.cli._column_kinds import choose_families
 from kullback.estimators import FitCallback
 
 FAMILY = ["gaussian", "gaussian", "poisson", "bernoulli"]
@@ -100,6 +101,24 @@ def test_two_columns_of_numbers_are_learned_saved_and_imputed(tmp_path):
     np.testing.assert_array_equal(filled[:, 0], X[:4, 0])
     np.testing.assert_array_equal(loaded.impute(lacking, method="mean"), filled)
     assert model.family_ == "diagonal_gaussian"
+
+
+@pytest.mark.slow
+def test_columns_with_one_covariance_may_lack_entries():
+    X = table(60, missing=0.2)[:, :2]
+    joined = fitted(X, family="gaussian", hidden=(4,), max_iter=2)
+    assert joined.family_ == "gaussian"
+    assert np.isfinite(joined.score_samples(X)).all()
+    assert np.isfinite(joined.impute(X, method="mean")).all()
+
+
+def test_the_command_chooses_the_families_of_the_class():
+    for kinds in (["number"] * 2, ["truth"] * 2, ["number", "words"]):
+        by_command = autoencoder(family="auto")
+        choose_families(by_command, dict(zip("ab", kinds, strict=True)), {})
+        by_class = autoencoder(family="auto")
+        by_class._choose_families(kinds)
+        assert by_command.get_params()["family"] == by_class.family_
 
 
 class StopAfter(FitCallback):

@@ -63,9 +63,9 @@ class BernoulliRBM(BoltzmannEstimator):
     network_ : kullback.models.RestrictedBoltzmannMachine
         The machine.
     learning_curve_ : ndarray of shape (up to 512, 4)
-        Steps, points seen, log-likelihood of a batch before it was learned from, in nats per row, and its points: of the
-        machines on the way, not of their average. log Z is that of chains of its own; `path_log_partition_` has it at
-        the end with its standard error.
+        Steps, points seen, log-likelihood of a batch before it was learned from, in nats per row, and its points, of
+        the machines on the way and not of their average. log Z is that of chains of its own; `path_log_partition_` has
+        it at the end with its standard error.
     n_iter_, n_steps_, lower_bounds_
         As in all estimators that learn by gradients.
 

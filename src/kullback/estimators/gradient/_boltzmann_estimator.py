@@ -239,7 +239,8 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
     def path_log_partition_(self) -> tuple[float, float]:
         """Log Z as the chains beside the training know it, with its standard error: what the curve is made with.
 
-        It is that of the machine after the last step, and not of the average of machines that is kept. The error is infinite where the machine has moved too far for them: see `curve_is_likelihood_`.
+        It is that of the machine after the last step, and not of the average of machines that is kept. The error is
+        infinite where the machine has moved too far for them: see `curve_is_likelihood_`.
         """
         self._held()
         if self.memory_.path is None:

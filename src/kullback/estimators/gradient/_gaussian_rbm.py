@@ -88,7 +88,7 @@ class GaussianRBM(BoltzmannEstimator):
         return None
 
     def _nats_of_columns(self, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        return np.asarray(-0.5 * np.log(2 * np.pi * np.e * np.where(variance > 0, variance, 1)))
+        return np.asarray(-0.5 * (1 + np.log(2 * np.pi * np.where(variance > 0, variance, 1))))
 
     @property
     def scale_(self) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Variational autoencoders of tables of any kind: a few hidden numbers, and networks to and from them."""
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -148,10 +149,15 @@ class VariationalAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _families(self) -> Any:
         return named_family(self.family, getattr(self, "family_", None), getattr(self, "feature_names_in_", None))
 
+    def auto_family(self, kinds: Sequence[str]) -> str | list[str]:
+        """Return the families that 'auto' chooses: given z numbers are independent, what ties them together is z."""
+        chosen = super().auto_family(kinds)
+        return "diagonal_gaussian" if chosen == "gaussian" else chosen
+
     def _choose_families(self, kinds: list[str]) -> None:
-        chosen = chosen_family(self.family, kinds, getattr(self, "feature_names_in_", None))
-        # given z numbers are independent: what ties them together is z
-        self.family_ = "diagonal_gaussian" if chosen == "gaussian" and self.family == "auto" else chosen
+        automatic = isinstance(self.family, str) and self.family == "auto"
+        names = getattr(self, "feature_names_in_", None)
+        self.family_ = self.auto_family(kinds) if automatic else chosen_family(self.family, kinds, names)
 
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         check_shape(self, X, self._families, self.n_categories, first)
