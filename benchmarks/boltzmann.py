@@ -23,7 +23,7 @@ from sklearn.neural_network import BernoulliRBM as Theirs
 from benchmarks._timing import Figure, Row
 from kullback import BernoulliRBM
 from kullback.core import Batch
-from kullback.learning import ContrastiveDivergence, Epochs, Minibatches, begin, fit
+from kullback.learning import AveragedIterates, ContrastiveDivergence, Epochs, Minibatches, begin, fit
 from kullback.models import RestrictedBoltzmannMachine
 from kullback.runtime import computing
 
@@ -60,7 +60,8 @@ class Ours:
 
     def __init__(self, X: np.ndarray, rows: int, **numbers: Any):
         self._data = Minibatches(lambda places: Batch(X[places]), len(X), rows, 0)
-        self._learner, self._rule = ContrastiveDivergence(**{"chains": rows, **numbers}), Epochs(1)
+        self._learner = AveragedIterates(ContrastiveDivergence(**{"chains": rows, **numbers}))
+        self._rule = Epochs(1)
         with computing(32):
             model = RestrictedBoltzmannMachine.start(X.mean(axis=0), HIDDEN, 0, dtype=np.float32)
             self._place = begin(self._learner, model, self._data, self._rule)

@@ -107,11 +107,33 @@ def test_a_given_energy():
         (lambda x: x, r"energy returns an array of shape \(2,\) for a point of shape \(2,\): it must be one number"),
         (lambda x: jnp.log(x[0]), "energy is not finite at .* of 256 points"),
         ("mlp", "energy is mlp: it must be a function of one point"),
+        (lambda x: float(x[0]), "use functions of jax.numpy"),
     ],
 )
 def test_bad_energies_are_refused(energy, sentence):
     with pytest.raises(ValueError, match=sentence):
         small().fit_energy(energy, 2)
+
+
+@pytest.mark.parametrize(
+    ("where", "sentence"),
+    [
+        ({"scale": -1.0}, "scale is -1.0: it must be above 0"),
+        ({"scale": [1.0, 0.0]}, "it must be above 0"),
+        ({"center": [1.0, 2.0, 3.0]}, "center is .*: it must be a finite number, or one for each of 2"),
+        ({"center": np.nan}, "center is nan: it must be a finite number"),
+    ],
+)
+def test_places_that_are_none_are_refused(where, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        small().fit_energy(quadratic, 2, **where)
+
+
+def test_columns_that_are_lost_to_rounding_are_refused():
+    with pytest.raises(ValueError, match="Column 1 of X loses its differences"):
+        small().fit(ROWS + [0, 1e12])
+    with pytest.raises(ValueError, match="Column 0 of X has a variance of .* use other units"):
+        small().fit(ROWS * [1e30, 1])
 
 
 @pytest.mark.parametrize(

@@ -79,3 +79,13 @@ def test_a_bound_changes_no_draw():
     few, general = draw(Batch(values, observed=observed, most_missing=4)), draw(Batch(values, observed=observed))
     np.testing.assert_allclose(few, general, rtol=1e-10)
     np.testing.assert_array_equal(np.asarray(few)[:, 0][observed], values[observed])
+
+
+def test_one_row_that_lacks_entries_may_be_asked_of_many_members():
+    """A decoder answers with a member for each draw of what is hidden; the row is the same."""
+    values, observed, members = rows_and_members(50.0)
+    free = members.coordinates("free")
+    for x, there in zip(values[:4], observed[:4], strict=True):
+        found = members.kind.log_prob_at("free", free, x, there)
+        expected = [by_hand(x, there, members.mean[k], members.covariance[k], 0.0)[0] for k in range(2)]
+        np.testing.assert_allclose(found, expected, rtol=1e-9)

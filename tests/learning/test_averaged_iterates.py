@@ -55,3 +55,19 @@ def test_the_model_is_the_average_of_the_way_with_weights_that_grow_with_the_deg
         for place, found in enumerate(averaged[count - 1][0]):
             expected = np.average([parts[place] for parts, _ in way[:count]], axis=0, weights=weight)
             np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_an_average_begins_anew_and_follows_a_stream():
+    plain = Gradient(negative_log_likelihood, Optimizer(learning_rate=0.1))
+    way = [parts for parts, _ in walk(plain)[0]]
+    anew = [parts for parts, _ in walk(AveragedIterates(plain, 2, first=5))[0]]
+    t = np.arange(STEPS - 5)
+    for place, found in enumerate(anew[-1]):
+        expected = np.average([parts[place] for parts in way[5:]], axis=0, weights=(t + 1) * (t + 2))
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+    stream = [parts for parts, _ in walk(AveragedIterates(plain, 2, horizon=3))[0]]
+    for place in range(len(way[0])):
+        average = way[0][place]
+        for step in range(1, STEPS):
+            average = way[step][place] + min(step, 3) / (min(step, 3) + 3) * (average - way[step][place])
+        np.testing.assert_allclose(stream[-1][place], average, rtol=1e-6, atol=1e-7)

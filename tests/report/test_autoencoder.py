@@ -57,3 +57,6 @@ def test_images_come_back_as_images(tmp_path):
     page = Page(text)
     check_page(page, text)
     assert {"data", "samples", "reconstructions", "latents", "effective-size"} <= set(page.figures)
+    few = Page(write_report(model, tmp_path / "few.html", X[:3]).read_text(encoding="utf-8"))  # no line of images
+    assert "samples" in few.figures
+    assert "reconstructions" not in few.figures

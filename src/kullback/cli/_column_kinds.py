@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from kullback.cli._registry import command_name
-from kullback.estimators import auto_family
 
 #: Columns that a sentence names.
 _SOME = 10
@@ -17,7 +16,7 @@ def choose_families(estimator: Any, values: dict[str, str], inputs: dict[str, st
     """
     choice = estimator.get_params(deep=False).get("family")
     if choice == "auto":
-        estimator.set_params(family=auto_family(list(values.values())))
+        estimator.set_params(family=estimator.auto_family(list(values.values())))
     elif isinstance(choice, Sequence) and not isinstance(choice, str) and len(choice) != len(values):
         raise ValueError(
             f"--family has {len(choice)} names, and the columns are {_quote_labels(list(values))}: each needs one."

@@ -37,8 +37,9 @@ def parameter_of(option: str) -> str:
 
 
 def default_of(kind: type, parameter: inspect.Parameter) -> Any:
-    """Return the default of an option: that of the constructor, or, of models without targets, one of DEFAULTS."""
-    if REGISTRY[kind.__name__].capabilities.data == "pairs":
+    """Return the default of an option: that of the constructor, or one of DEFAULTS, which has no epochs."""
+    capabilities = REGISTRY[kind.__name__].capabilities
+    if capabilities.data == "pairs" or (parameter.name == "n_iter" and capabilities.has_epochs):
         return parameter.default
     return DEFAULTS.get(parameter.name, parameter.default)
 

@@ -48,7 +48,6 @@ _MODULES = {
     "sample_rows": "data._start_rows",
     "is_long": "data._start_rows",
     "join_first_batches": "_stream",
-    "auto_family": "data._families",
     "load": "_file",
     "load_with_command": "_file",
     "name_category": "data._frame_output",

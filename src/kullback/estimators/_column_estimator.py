@@ -1,6 +1,7 @@
 """Estimators and the columns of their tables: text and true and false become numbers, and numbers frames again."""
 
 import abc
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from kullback.estimators.data._encoding import (
     encode_later,
     refuse_numbers,
 )
-from kullback.estimators.data._families import is_discrete
+from kullback.estimators.data._families import auto_family, is_discrete
 from kullback.estimators.data._frame_output import restore_frame
 from kullback.estimators.data._preparation import TABLES, check_width
 from kullback.sources import TableColumns, read_columns
@@ -34,6 +35,10 @@ class ColumnEstimator(BaseEstimator, metaclass=abc.ABCMeta):
     _families: Any = "diagonal_gaussian"
     #: Whether rows follow each other.
     _has_time: ClassVar[bool] = False
+
+    def auto_family(self, kinds: Sequence[str]) -> str | list[str]:
+        """Return the families that 'auto' chooses for columns that hold numbers, words or truth."""
+        return auto_family(kinds)
 
     @property
     def column_families(self) -> Any:

@@ -66,7 +66,8 @@ def _log_prob_observed(mean: Array, root: Array, x: Array, observed: Any) -> Flo
     The rows of L that belong to the others are replaced by unit vectors in directions of their own. Orthogonal
     transformations make the rest triangular again: no square is formed, and scales may differ by all orders.
     """
-    there = jnp.asarray(observed, root.dtype)
+    rows = jnp.broadcast_shapes(jnp.shape(observed), root.shape[:-1])  # one row may be asked of many members
+    there, root = jnp.broadcast_to(jnp.asarray(observed, root.dtype), rows), jnp.broadcast_to(root, (*rows, rows[-1]))
     eye = jnp.eye(root.shape[-1], dtype=root.dtype)
     wide = jnp.concatenate([root * there[..., :, None], eye * (1 - there)[..., None]], axis=-1)
     triangle = jnp.linalg.qr(jnp.swapaxes(wide, -1, -2), mode="r")  # its transpose is a root, up to signs

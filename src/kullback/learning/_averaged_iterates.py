@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import PyTree
 
 from kullback.core import Batch
@@ -33,7 +34,8 @@ class AveragedIterates(Wrapper[ModelT, _Walk, MemoryT, MessageT]):
 
     The weight of step t grows as t^degree: of all steps alike at 0, and about the last fifth of them at 4. The average
     wavers less than the last step, so a rate may decay more slowly. What a step is worth (`StepInfo.value`) is of the
-    model that walks.
+    model that walks. Steps are counted from `first` on, where the average begins anew; after `horizon` of them it
+    forgets at a rate that stays, so that it follows a stream without end.
 
     Examples
     --------
@@ -44,9 +46,18 @@ class AveragedIterates(Wrapper[ModelT, _Walk, MemoryT, MessageT]):
 
     learner: Learner[ModelT, Any, MemoryT, MessageT]
     degree: Numeric
+    first: Numeric
+    horizon: Numeric
 
-    def __init__(self, learner: Learner[ModelT, Any, MemoryT, MessageT], degree: float = 4.0):
+    def __init__(
+        self,
+        learner: Learner[ModelT, Any, MemoryT, MessageT],
+        degree: float = 4.0,
+        first: float = 0,
+        horizon: float = np.inf,
+    ):
         self.learner, self.degree = learner, as_number(degree)
+        self.first, self.horizon = as_number(first), as_number(horizon)
 
     def init(self, model: ModelT, start: Start) -> _Walk:
         """Begin with the model itself."""
@@ -61,7 +72,7 @@ class AveragedIterates(Wrapper[ModelT, _Walk, MemoryT, MessageT]):
     def move(self, model: ModelT, state: _Walk, message: MessageT, clock: Clock) -> tuple[ModelT, _Walk, StepInfo]:
         """Let it walk on, and draw the average after it."""
         walker, inner, info = self.learner.move(state.walker, state.inner, message, clock)
-        step = jnp.asarray(clock.step)
+        step = jnp.clip(clock.step - self.first, 0, self.horizon)
         stays = step / (step + self.degree + 1)
 
         def average(new: Any, old: Any) -> Any:

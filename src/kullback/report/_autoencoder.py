@@ -20,8 +20,8 @@ from kullback.runtime import computing, jit
 _DRAWS, _ROWS = 100, 500
 #: Rows whose entries are hidden to be imputed, the share of these entries, and draws of each.
 _HELD, _SHARE, _IMPUTED = 200, 0.2, 49
-#: Images that are shown of what comes back.
-_IMAGES = 20
+#: Images that are shown of what comes back, and in a line of the picture.
+_IMAGES, _LINE = 20, 8
 
 
 class Hidden(NamedTuple):
@@ -102,7 +102,7 @@ def _effective_size(context: ReportContext, found: Hidden) -> Picture:
 
 def _returned(context: ReportContext) -> list[Picture]:
     """Return rows as they come back from their hidden numbers."""
-    if context.X is None:
+    if context.X is None or len(context.X) < _LINE:
         return []
     rows = context.X[choose_rows(context, _IMAGES)]
     back = np.asarray(context.estimator.inverse_transform(context.estimator.transform(rows)))
@@ -113,7 +113,7 @@ def _returned(context: ReportContext) -> list[Picture]:
 
 def _lines(rows: np.ndarray) -> list[np.ndarray]:
     """Return rows in groups that fill a line of a picture with many images."""
-    return [rows[first : first + 8] for first in range(0, len(rows) - len(rows) % 8, 8)]
+    return [rows[first : first + _LINE] for first in range(0, len(rows) - len(rows) % _LINE, _LINE)]
 
 
 def _calibration(context: ReportContext) -> list[Picture]:

@@ -44,8 +44,13 @@ def _log_partition(context: ReportContext) -> tuple[Table, str]:
     known = context.estimator.curve_is_likelihood_
     how = "all states counted" if error == 0 else "annealed importance sampling"
     rows = [[how, number(value, 6), "exact" if error == 0 else number(error, 2)]]
-    rows.append(["chains along the training", *([number(path, 6), number(spread, 2)] if known else ["lost", ""])])
-    note = "Log-likelihoods are minus the free energy less log Z, the logarithm of a sum over all states."
+    told_path = [number(path, 6), number(spread, 2)] if known else ["lost", ""]
+    rows.append(["chains along the training, of the last step", *told_path])
+    note = (
+        "Log-likelihoods are minus the free energy less log Z, the logarithm of a sum over all states. The machine is "
+        "an average of those on its way, of about the last fifth; the learning curve and the chains along the training "
+        "tell of each of these."
+    )
     if not known:
         note += (
             " The machine has moved too far for the chains that know log Z while it learns: its curve is one of "

@@ -49,10 +49,11 @@ def test_scores_are_log_likelihoods(fitted):
     assert fitted.score(X) == pytest.approx(found.mean())
     independent = np.sum(X * np.log(X.mean(axis=0)) + (1 - X) * np.log(1 - X.mean(axis=0)), axis=1).mean()
     assert fitted.score(X) > independent + 1
-    value, error = fitted.log_partition()
+    _, error = fitted.log_partition()
     assert error == 0
     path, spread = fitted.path_log_partition_
-    assert abs(path - value) < 5 * spread + 0.05
+    last = jax.tree.map(lambda leaf: np.asarray(leaf, float), fitted.optimizer_state_.walker)
+    assert abs(path - float(last.exact_log_partition())) < 5 * spread + 0.05
 
 
 def test_the_attributes_of_scikit_learn(fitted):
@@ -212,8 +213,56 @@ def test_a_rate_at_which_finite_numbers_grow_is_told():
     with pytest.warns(ConvergenceWarning, match=r"diverged: after step \d+ its rows have -.* nats .* learning_rate"):
         machine.fit(patterns(200))
     assert not machine.converged_
+    assert not any(name.startswith("_independent") for name in vars(machine))
     assert np.all(machine.learning_curve_[:, 2] <= 0)  # no row has a probability above 1, whatever log Z is thought
     assert not machine.curve_is_likelihood_
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fit_that_gains_nothing_has_not_diverged(seed):
+    """A column of noise, and another without entries: of ten rows the first step says little."""
+    X = np.random.default_rng(seed).integers(0, 2, (40, 2)).astype(float)
+    machine = kullback.BernoulliRBM(2, n_iter=3, batch_size=10, random_state=seed)
+    for table in (X[:, :1], np.where([True, False], X, np.nan)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert machine.fit(table).converged_
+
+
+@pytest.mark.parametrize("value", [1e-39, 1e38])
+def test_weights_that_32_bits_do_not_hold_are_told(value):
+    for learn in (kullback.BernoulliRBM(**TABLE).fit, kullback.BernoulliRBM(**TABLE).partial_fit):
+        with pytest.raises(ValueError, match="sample_weight has values such as .* float32 cannot compute"):
+            learn(patterns(20), sample_weight=np.full(20, value))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda X: X * [1, 0] + [0, 3], "Column 1 of X is 3 in all rows: leave it out"),
+        (lambda X: X + [1e9, 0], "Column 0 of X loses its differences when it is rounded to float32"),
+        (lambda X: X * [1, 1e30], "Column 1 of X has a variance of .* float32 cannot compute: use other units"),
+        (lambda X: X * [1e-30, 1], "Column 0 of X has a variance of .* float32 cannot compute: use other units"),
+    ],
+)
+def test_columns_that_are_lost_to_rounding_are_refused(change, sentence):
+    X = change(np.random.default_rng(0).normal(size=(20, 2)))
+    with pytest.raises(ValueError, match=sentence):
+        kullback.GaussianRBM(**TABLE).fit(X)
+
+
+def test_a_machine_that_broke_down_answers_no_nan():
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    machine = kullback.GaussianRBM(**{**TABLE, "n_iter": 3, "learning_rate": 1e6})
+    with pytest.warns(ConvergenceWarning, match="not finite, the last at step"):
+        machine.fit(X)
+    for question in (machine.score_samples, machine.score, machine.transform, machine.gibbs):
+        with pytest.raises(ValueError, match="no answer that is finite"):
+            question(X)
+    for question in (machine.sample, machine.log_partition):
+        with pytest.raises(ValueError, match="no answer that is finite"):
+            question()
 
 
 class _StopAfter(FitCallback):

@@ -8,6 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import kullback
+from kullback.cli._column_kinds import choose_families
 from kullback.estimators import FitCallback
 
 FAMILY = ["gaussian", "gaussian", "poisson", "bernoulli"]
@@ -102,6 +103,24 @@ def test_two_columns_of_numbers_are_learned_saved_and_imputed(tmp_path):
     assert model.family_ == "diagonal_gaussian"
 
 
+@pytest.mark.slow
+def test_columns_with_one_covariance_may_lack_entries():
+    X = table(60, missing=0.2)[:, :2]
+    joined = fitted(X, family="gaussian", hidden=(4,), max_iter=2)
+    assert joined.family_ == "gaussian"
+    assert np.isfinite(joined.score_samples(X)).all()
+    assert np.isfinite(joined.impute(X, method="mean")).all()
+
+
+def test_the_command_chooses_the_families_of_the_class():
+    for kinds in (["number"] * 2, ["truth"] * 2, ["number", "words"]):
+        by_command = autoencoder(family="auto")
+        choose_families(by_command, dict(zip("ab", kinds, strict=True)), {})
+        by_class = autoencoder(family="auto")
+        by_class._choose_families(kinds)
+        assert by_command.get_params()["family"] == by_class.family_
+
+
 class StopAfter(FitCallback):
     """Ends a fit after so many epochs."""
 
@@ -187,6 +206,16 @@ def test_bad_input_is_told_in_a_sentence(name):
     change, options, sentence = BAD[name]
     with pytest.raises(ValueError, match=sentence):
         autoencoder(**options).fit(change(table(20)))
+
+
+@pytest.mark.slow
+def test_networks_that_broke_down_have_no_score():
+    X = table(60)[:, :2]
+    with pytest.warns(ConvergenceWarning, match="not finite, the last at step"):
+        broken = autoencoder(family="auto", learning_rate=1e10, hidden=(4,), max_iter=3).fit(X)
+    for question in (broken.score_samples, broken.score):
+        with pytest.raises(ValueError, match="no answer that is finite"):
+            question(X)
 
 
 @pytest.mark.slow

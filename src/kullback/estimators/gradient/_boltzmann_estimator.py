@@ -20,9 +20,10 @@ from kullback.estimators._count import check_count
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators.constraints import Interval
 from kullback.estimators.data._rows import Rows
+from kullback.estimators.gradient._check import check_answers
 from kullback.estimators.gradient._estimator import GRADIENT_CONSTRAINTS, GradientEstimator
 from kullback.estimators.gradient._history import History
-from kullback.learning import LIMIT, ContrastiveDivergence, Place, adaptive_jit
+from kullback.learning import LIMIT, AveragedIterates, ContrastiveDivergence, Place, adaptive_jit
 from kullback.models import MOST_SPREAD, RestrictedBoltzmannMachine, untrusted
 from kullback.runtime import as_numpy, computing
 
@@ -40,8 +41,12 @@ BOLTZMANN_CONSTRAINTS: dict[str, list[Any]] = {
 }
 #: Temperatures of annealing, and how many constants are kept.
 _TEMPERATURES, _KEPT = 1000, 8
-#: The part of its first value that a fit may lose before it is said to have diverged.
+#: The part of what independent columns have that a fit may lose before it is said to have diverged.
 _LOST = 0.1
+#: The average of a stream is that of about a fifth of so many steps.
+_HORIZON = 1000.0
+#: Rows that say what independent columns have, about.
+_LOOKED_AT = 4096
 
 
 class Constant(NamedTuple):
@@ -70,6 +75,10 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
     def _damping(self) -> float | None:
         """The damping of the natural gradient; None for the gradient."""
 
+    @abc.abstractmethod
+    def _nats_of_columns(self, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """Return the mean log-likelihood of each column with these moments, by itself."""
+
     # --- learning ---------------------------------------------------------------------------------------
 
     @property
@@ -78,9 +87,10 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
         return int(self.n_iter)
 
     @property
-    def _learner(self) -> ContrastiveDivergence:
-        first, steps = getattr(self, "schedule_", None) or (0, np.inf)
-        return ContrastiveDivergence(
+    def _learner(self) -> AveragedIterates[Any, Any, Any]:
+        planned = getattr(self, "schedule_", None)
+        first, steps = planned or (0, np.inf)
+        walk = ContrastiveDivergence(
             float(self.learning_rate),
             float(steps),
             float(first),
@@ -90,6 +100,7 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
             bool(self.centered),
             self._damping,
         )
+        return AveragedIterates(walk, first=float(first), horizon=np.inf if planned else _HORIZON)
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -108,6 +119,7 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
 
     def _split(self, rows: Rows) -> tuple[Rows, Rows]:
         train, held = super()._split(rows)
+        self._independent = self._score_of_columns(train)
         if self._callback.resume_from is None or not hasattr(self, "schedule_"):
             self._plan(int(self.n_iter) * -(-len(train) // int(self.batch_size)))
         return train, held
@@ -118,17 +130,29 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
     def _hold_fit(self, place: Place, history: History, reason: str) -> None:
         super()._hold_fit(place._replace(best=None), history, reason)
         self.converged_ = reason == LIMIT  # at the end of the schedule, where the rate is 0
+        alone = self.__dict__.pop("_independent", -np.inf)
         if reason == LIMIT:
-            self._check_gained()
+            self._check_gained(alone)
 
-    def _check_gained(self) -> None:
-        """Warn where a fit has ended far below the independent units that it began as: its numbers are finite."""
-        began, ended = float(self.learning_curve_[0, 2]), self.lower_bounds_[-1]
-        if ended < began - _LOST * (1 + abs(began)):
+    def _score_of_columns(self, rows: Rows) -> float:
+        """Return the mean log-likelihood of rows, or of some of them, under independent columns of their own."""
+        some = slice(None, None, max(1, len(rows) // _LOOKED_AT))
+        X, weight = rows.X[some].astype(float), np.ones(len(rows)) if rows.weight is None else rows.weight
+        there = weight[some, None] * ~np.isnan(X)
+        mass = np.sum(there, axis=0)
+        share = there / np.where(mass > 0, mass, 1)
+        mean = np.sum(share * np.nan_to_num(X), axis=0)
+        variance = np.sum(share * np.square(np.nan_to_num(X - mean)), axis=0)
+        return float(self._nats_of_columns(mean, variance) @ mass / max(np.sum(weight[some]), np.finfo(float).tiny))
+
+    def _check_gained(self, alone: float) -> None:
+        """Warn where a fit has ended far below independent columns: its numbers are finite."""
+        ended = self.lower_bounds_[-1]
+        if ended < alone - _LOST * (1 + abs(alone)):
             self.converged_ = False
             warnings.warn(
                 f"The fit has diverged: after step {self.n_steps_:,} its rows have {ended:.6g} nats each, and "
-                f"{began:.6g} at its first step, so try a smaller learning_rate.",
+                f"{alone:.6g} as independent columns, so try a smaller learning_rate.",
                 ConvergenceWarning,
                 stacklevel=5,  # the line that calls `fit`
             )
@@ -150,7 +174,7 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
         batch = self._batch(rows, np.arange(len(rows)))
         with computing(self._bits):
             key = jax.random.fold_in(jax.random.key(self.seed_), calls)
-            found = np.asarray(_sweep(model, batch, key), np.float64)
+            found = check_answers(np.asarray(_sweep(model, batch, key), np.float64))
         self.gibbs_calls_ = calls + 1
         return found
 
@@ -160,7 +184,7 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
         Otherwise it is annealed importance sampling with so many chains; where these tell too little a warning says
         that the number is not to be trusted.
         """
-        constant = self._constant(self.to_model(), check_count("draws", draws))
+        constant = check_answers(self._constant(self.to_model(), check_count("draws", draws)))
         return constant.value, constant.error
 
     def _estimates(self, model: Any, rows: Rows, draws: int) -> tuple[np.ndarray, np.ndarray]:
@@ -215,7 +239,8 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
     def path_log_partition_(self) -> tuple[float, float]:
         """Log Z as the chains beside the training know it, with its standard error: what the curve is made with.
 
-        The error is infinite where the machine has moved too far for them: see `curve_is_likelihood_`.
+        It is that of the machine after the last step, and not of the average of machines that is kept. The error is
+        infinite where the machine has moved too far for them: see `curve_is_likelihood_`.
         """
         self._held()
         if self.memory_.path is None:

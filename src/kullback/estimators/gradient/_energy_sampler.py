@@ -14,6 +14,7 @@ from kullback.core import Batch
 from kullback.estimators._count import check_count
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators.constraints import Interval, StrOptions
+from kullback.estimators.gradient._check import check_answers, check_columns
 from kullback.estimators.gradient._estimator import GRADIENT_CONSTRAINTS, GradientEstimator
 from kullback.families import DiagonalGaussian
 from kullback.learning import (
@@ -206,6 +207,11 @@ class EnergySampler(GradientEstimator):
         self._validate_params()
         n_features, steps = check_count("n_features", n_features), check_count("steps", steps)
         self._check_draws(n_features)
+        for name, value in (("center", center), ("scale", scale)):
+            if np.shape(value) not in ((), (n_features,)) or not np.all(np.isfinite(value)):
+                raise ValueError(f"{name} is {value}: it must be a finite number, or one for each of {n_features}.")
+        if not np.all(np.asarray(scale) > 0):
+            raise ValueError(f"scale is {scale}: it must be above 0.")
         self._forget(on_stream=False)
         self.__dict__.pop("feature_names_in_", None)
         with computing(self._bits):
@@ -253,7 +259,7 @@ class EnergySampler(GradientEstimator):
         self._check_missing(rows)
         with computing(self._bits):
             moved = _polish(model, jnp.asarray(rows.X, self.dtype), jax.random.key(self.seed_), steps, method)
-        return np.asarray(moved, np.float64)
+        return check_answers(np.asarray(moved, np.float64))
 
     def save(self, path: Any) -> None:
         """Write the fitted estimator to a file; one of a given energy has a Python function, and is refused."""
@@ -300,6 +306,8 @@ class EnergySampler(GradientEstimator):
             )
 
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
+        if first:
+            check_columns(X, self.dtype, constants=True)
         return X
 
 
@@ -313,7 +321,10 @@ def _check_energy(energy: Any, network: models.EnergySampler, n_features: int) -
     if not callable(energy.function):
         raise ValueError(f"energy is {str(energy.function)[:80]}: it must be a function of one point.")
     drawn = network.sample(jax.random.key(0), (_LOOKED_AT,))
-    found = jax.eval_shape(energy.function, drawn[0])
+    try:
+        found = jax.eval_shape(energy.function, drawn[0])
+    except jax.errors.JAXTypeError as error:
+        raise ValueError("energy turns numbers into those of Python or NumPy: use functions of jax.numpy.") from error
     shape = getattr(found, "shape", None)
     if shape != ():
         raise ValueError(

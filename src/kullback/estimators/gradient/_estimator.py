@@ -4,6 +4,7 @@ import abc
 import copy
 import functools
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -23,6 +24,7 @@ from kullback.estimators._table_estimator import TableEstimator
 from kullback.estimators.constraints import Interval, StrOptions
 from kullback.estimators.data._fit_data import provider_of
 from kullback.estimators.data._rows import Rows
+from kullback.estimators.gradient._check import check_answers, check_weight
 from kullback.estimators.gradient._history import History, place_of
 from kullback.estimators.gradient._row_estimates import estimate_rows
 from kullback.learning import (
@@ -155,6 +157,7 @@ class GradientEstimator(TableEstimator):
             self._forget(on_stream=False)
         rows = self._rows(X, sample_weight, first=not goes_on, least=2)
         self._check_missing(rows)
+        check_weight(rows.weight, self.dtype)
         self.n_points_given_ = rows.mass
         train, held = self._split(rows)
         data = Minibatches(functools.partial(self._batch, train), len(train), self.batch_size, self.seed_)
@@ -212,6 +215,7 @@ class GradientEstimator(TableEstimator):
         if len(rows) == 0:
             return self
         self._check_missing(rows)
+        check_weight(rows.weight, self.dtype)
         data: Any = Minibatches(functools.partial(self._batch, rows), len(rows), self.batch_size, shuffle=False)
         if self._inertia and not first:
             seed = self.seed_ + self.n_steps_
@@ -255,13 +259,16 @@ class GradientEstimator(TableEstimator):
         """
         check_is_fitted(self)
         rows, model = self._question(X, least=1)
-        found, errors = self._estimates(model, rows, check_count("draws", draws))
+        found, errors = check_answers(self._estimates(model, rows, check_count("draws", draws)), logarithms=True)
         found, errors = (each.astype(rows.X.dtype, copy=False) for each in (found, errors))
         return (found, errors) if return_std else found
 
     def sample(self, n_samples: int = 1) -> np.ndarray:
         """Draw points from the fitted model."""
-        return np.asarray(super().sample(n_samples), np.float64)
+        return check_answers(np.asarray(super().sample(n_samples), np.float64))
+
+    def _ask(self, X: Any, question: Callable[[Any, Batch], Any]) -> np.ndarray:
+        return check_answers(super()._ask(X, question), logarithms=True)
 
     def _own_rows(self, count: int) -> tuple[np.ndarray, dict[str, Any]]:
         return super()._own_rows(min(count, self._usual_rows))
@@ -274,7 +281,7 @@ class GradientEstimator(TableEstimator):
         """Average log-likelihood of the rows, in nats."""
         check_is_fitted(self)
         rows, model = self._question(X, sample_weight, least=1)
-        return self._mean_score(model, rows, 100)[0]
+        return float(check_answers(np.asarray(self._mean_score(model, rows, 100)[0]), logarithms=True))
 
     # --- between attributes_ and models -------------------------------------------------------------------
 

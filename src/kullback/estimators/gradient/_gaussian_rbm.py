@@ -7,6 +7,7 @@ import numpy as np
 
 from kullback.core import Batch
 from kullback.estimators.gradient._boltzmann_estimator import BOLTZMANN_CONSTRAINTS, BoltzmannEstimator, moments
+from kullback.estimators.gradient._check import check_columns
 from kullback.models import RestrictedBoltzmannMachine
 
 
@@ -86,10 +87,15 @@ class GaussianRBM(BoltzmannEstimator):
     def _damping(self) -> None:
         return None
 
+    def _nats_of_columns(self, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        return np.asarray(-0.5 * (1 + np.log(2 * np.pi * np.where(variance > 0, variance, 1))))
+
     @property
     def scale_(self) -> np.ndarray:
         """The standard deviations of columns given what is hidden."""
         return np.exp(np.asarray(self._held().log_scale))
 
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
+        if first:
+            check_columns(X, self.dtype)
         return X

@@ -1,5 +1,6 @@
 """Variational autoencoders of tables of any kind: a few hidden numbers, and networks to and from them."""
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from kullback.estimators.constraints import Interval, StrOptions
 from kullback.estimators.data._columns import Shape, check_shape, plain_components
 from kullback.estimators.data._families import chosen_family, named_family, runs
 from kullback.estimators.data._rows import Rows
+from kullback.estimators.gradient._check import check_answers, check_column
 from kullback.estimators.gradient._estimator import GRADIENT_CONSTRAINTS, GradientEstimator, mean_of_rows
 from kullback.estimators.gradient._row_estimates import estimate_surprises
 from kullback.estimators.mixtures._family_mixture import FAMILY, N_CATEGORIES
@@ -30,8 +32,6 @@ _MOST_LAYERS, _MOST = 64, 1 << 27
 _ROUNDS = 64
 #: Draws for each row that is left out, and rows that are looked at together.
 _VALIDATION_DRAWS, _VALIDATED = 16, 4096
-#: The share of its spread that a column may lose by rounding.
-_LOST = 0.05
 
 
 class VariationalAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GradientEstimator):
@@ -149,10 +149,15 @@ class VariationalAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _families(self) -> Any:
         return named_family(self.family, getattr(self, "family_", None), getattr(self, "feature_names_in_", None))
 
+    def auto_family(self, kinds: Sequence[str]) -> str | list[str]:
+        """Return the families that 'auto' chooses: given z numbers are independent, what ties them together is z."""
+        chosen = super().auto_family(kinds)
+        return "diagonal_gaussian" if chosen == "gaussian" else chosen
+
     def _choose_families(self, kinds: list[str]) -> None:
-        chosen = chosen_family(self.family, kinds, getattr(self, "feature_names_in_", None))
-        # given z numbers are independent: what ties them together is z
-        self.family_ = "diagonal_gaussian" if chosen == "gaussian" and self.family == "auto" else chosen
+        automatic = isinstance(self.family, str) and self.family == "auto"
+        names = getattr(self, "feature_names_in_", None)
+        self.family_ = self.auto_family(kinds) if automatic else chosen_family(self.family, kinds, names)
 
     def _check_values(self, X: np.ndarray, first: bool) -> np.ndarray:
         check_shape(self, X, self._families, self.n_categories, first)
@@ -169,18 +174,7 @@ class VariationalAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                     raise ValueError(f"Column {place} of X has no entries: leave it out, or begin with rows that do.")
                 if run.family.support.discrete or len(X) == 1:
                     continue
-                if np.ptp(column) == 0:
-                    raise ValueError(
-                        f"Column {place} of X is {column[0]:.6g} in all rows: leave it out, for a density cannot be "
-                        "learned from one value."
-                    )
-                with np.errstate(over="ignore"):
-                    lost = np.max(np.abs(column - column.astype(self.dtype)))
-                if not lost <= _LOST * np.std(column):
-                    raise ValueError(
-                        f"Column {place} of X loses its differences when it is rounded to {self.dtype}: subtract a "
-                        "constant or use other units, or dtype='float64'."
-                    )
+                check_column(column, place, self.dtype)
 
     @property
     def _plain(self) -> Any:
@@ -199,7 +193,9 @@ class VariationalAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         if not np.all(marginal.interior):
             marginal = marginal.raise_zeros(0.5 / (1 + len(start.values)))
         if not np.all(np.isfinite(marginal.coordinates("free"))):
-            raise ValueError("X has columns that no member of their family is nearest to: try other families.")
+            raise ValueError(
+                "X has columns that no member of their family is nearest to: try other families, or more rows."
+            )
         self.sees_missing_ = rows.observed is not None
         return self._begin(marginal, rows)
 
@@ -282,7 +278,7 @@ class VariationalAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         size = 1 << (len(h) - 1).bit_length()
         wide = np.concatenate([h, np.repeat(h[:1], size - len(h), axis=0)]).astype(self.dtype)
         with computing(self._bits):
-            return np.asarray(_expected(self.network_, wide), np.float64)[: len(h)]
+            return check_answers(np.asarray(_expected(self.network_, wide), np.float64)[: len(h)])
 
     def _row_surprises(self, X: Any) -> np.ndarray:
         rows, found = self._answers(X, None, estimate_surprises)
