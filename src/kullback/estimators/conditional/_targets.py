@@ -1,5 +1,6 @@
 """What is foretold: the kind of distribution of the targets, and what they may be."""
 
+import functools
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -56,7 +57,11 @@ class Targets(NamedTuple):
 
     def kind(self, n_components: int = 1) -> OutputKind:
         """Return the kind of their distribution: of a family, or of a mixture of so many members."""
-        kind: OutputKind = self.plain.kind
+        family = self.family if isinstance(self.family, str) else None
+        if family is not None:
+            kind = _kind_named(family, int(self.shape.n), tuple(self.shape.categories.tolist()), int(self.shape.trials))
+        else:
+            kind = self.plain.kind
         return kind if n_components == 1 else MixtureKind(n_components, kind)
 
     def marginal(self, Y: np.ndarray, weight: np.ndarray | None) -> ExponentialFamily:
@@ -84,6 +89,12 @@ class Targets(NamedTuple):
                 )
         member = as_numpy(_nearest(self.plain, Batch(*padded(rows, weight))))
         return member if bool(np.all(member.interior)) else member.raise_zeros(0.5 / (1 + len(rows)))
+
+
+@functools.lru_cache(64)
+def _kind_named(family: str, n: int, categories: tuple[int, ...], trials: int) -> OutputKind:
+    kind: OutputKind = Targets(family, Shape(n, np.array(categories, dtype=np.int64), trials)).plain.kind
+    return kind
 
 
 @adaptive_jit
