@@ -152,3 +152,15 @@ def test_long_tables_are_completed_in_chunks(mixture):
     assert len(np.unique(found.v[3::120, 0])) == 300
     labels = kullback.complete(mixture, rows, want="h").h
     np.testing.assert_array_equal(labels, np.tile(mixture.predict(LACKING), 300))
+
+
+def test_what_is_known_keeps_its_digits_where_a_model_has_32_bits():
+    X = np.random.default_rng(0).normal(1e3, 1.0, (60, 2))
+    machine = kullback.GaussianRBM(1, n_iter=1, random_state=0).fit(X)
+    gaps = X[:4].copy()
+    gaps[1, 0] = np.nan
+    assert (gaps.astype(np.float32) != gaps).any()
+    for draws in ({}, {"temperature": 1, "n": 2}):
+        found = kullback.complete(machine, gaps, want="v", random_state=0, **draws).v.reshape(-1, 4, 2)
+        assert (found[:, ~np.isnan(gaps)] == gaps[~np.isnan(gaps)]).all()
+        assert np.isfinite(found).all()

@@ -109,7 +109,8 @@ def complete(
             "energy."
         )
     if v is not None:
-        v = np.asarray(v, np.float64).reshape(*v.shape[: v.ndim - (len(data.shape) - 1)], *data.shape[1:])
+        v = np.asarray(v, np.float64).reshape(*v.shape[: v.ndim - (data.known.ndim - 1)], *data.known.shape[1:])
+        v = np.where(np.isnan(data.known), v, data.known)  # what is known is not rounded to the numbers of a model
         v = data.restore(v)
     return Completion(v, h, energy if data.starts is None else energy[..., data.starts], exact)
 
@@ -128,7 +129,7 @@ class _Data(NamedTuple):
 
     model: Any
     batches: list[tuple[slice, Batch]]
-    shape: tuple[int, ...]
+    known: np.ndarray
     starts: np.ndarray | None
     bits: int
     restore: Any
@@ -155,15 +156,15 @@ def _read(model: Any, X: Any, lengths: Any, inputs: Any) -> _Data:
     if isinstance(model, SequenceEstimator):
         sequences, fitted = model._question(X, lengths, inputs)
         here: Iterable[tuple[slice, Batch]] = [(slice(0, len(sequences)), sequences.batch())]
-        return _Data(fitted, list(here), sequences.X.shape, sequences.starts, 64, lambda v: model._restore(v, X))
+        return _Data(fitted, list(here), sequences.X, sequences.starts, 64, lambda v: model._restore(v, X))
     if isinstance(model, TableEstimator):
         _refuse_time(name, lengths, inputs)
         rows, fitted = model._question(X, least=1)
         fitted, batches = Spares(rows.X).added(fitted), list(rows.batches_with_places())
-        return _Data(fitted, batches, rows.X.shape, None, model._bits, lambda v: model._restore(v, X))
+        return _Data(fitted, batches, rows.X, None, model._bits, lambda v: model._restore(v, X))
     if isinstance(model, ModelEstimator) and REGISTRY[name].capabilities.data == "pairs":
         fitted, pairs, restore = model.question_of_targets(X, inputs)
-        return _Data(fitted, list(pairs.batches()), pairs.targets.shape, None, model._bits, restore)
+        return _Data(fitted, list(pairs.batches()), pairs.targets, None, model._bits, restore)
     if not isinstance(model, Model):
         raise ValueError(
             f"model is {model!r}: it must be an estimator or a model of this library, such as GaussianMixture."
@@ -182,7 +183,7 @@ def _read(model: Any, X: Any, lengths: Any, inputs: Any) -> _Data:
     observed = ~np.isnan(values) if np.isnan(values).any() else None
     batch = Batch(values, observed=observed, time=time, inputs=None if inputs is None else np.asarray(inputs, float))
     starts = None if time is None else np.asarray(time.starts)
-    return _Data(model, [(slice(0, len(values)), batch)], values.shape, starts, 64, lambda v: v)
+    return _Data(model, [(slice(0, len(values)), batch)], values, starts, 64, lambda v: v)
 
 
 def _refuse_time(name: str, lengths: Any, inputs: Any) -> None:

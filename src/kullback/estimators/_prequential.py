@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+#: The largest number whose square, times many points, is one.
+_LARGEST = 1e120
+
 
 def extend_prequential(kept: np.ndarray | None, log_likelihood: float, points: float) -> np.ndarray | None:
     """Return the moments with one batch more, of this mean log-likelihood, by the recursion of Welford and Chan.
@@ -20,6 +23,11 @@ def extend_prequential(kept: np.ndarray | None, log_likelihood: float, points: f
     """
     if not (np.isfinite(log_likelihood) and points > 0):
         return kept
+    if abs(log_likelihood) > _LARGEST:
+        raise ValueError(
+            f"The new rows have a log-likelihood of {log_likelihood:.3g} on average, which is too far from what was "
+            "learned to go on: leave out what cannot be true, or use other units."
+        )
     batches, seen, mean, m2 = (0.0, 0.0, 0.0, 0.0) if kept is None else kept.tolist()
     total, apart = seen + points, -log_likelihood - mean
     share = points / total

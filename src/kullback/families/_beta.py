@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import betainc, xlog1py, xlogy
+from jax.scipy.special import xlog1py, xlogy
 from jaxtyping import Array, Float
 
 from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
@@ -15,7 +15,7 @@ from kullback.families._dirichlet import Dirichlet, concentrated, log_density, s
 from kullback.families._family import NaturalSource
 from kullback.families._marginal import scipy_law
 from kullback.families._scalar import ScalarFamily, keep_nan
-from kullback.numerics import Numeric, as_parameter, bounded_log_scale, check_positive, share_batch
+from kullback.numerics import Numeric, as_parameter, bounded_log_scale, check_positive, lower_beta, share_batch
 
 
 class Beta(NaturalSource, ScalarFamily):
@@ -77,7 +77,7 @@ class Beta(NaturalSource, ScalarFamily):
     def cdf(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x)
         inside = jnp.where(jnp.isnan(x), 0, jnp.clip(x, 0, 1))
-        return keep_nan(x, betainc(self.alpha, self.beta, inside))
+        return keep_nan(x, lower_beta(self.alpha, self.beta, inside))
 
     def _refusal(self) -> str | None:
         return concentrated(self.source, "")

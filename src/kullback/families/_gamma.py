@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import digamma, gammainc, gammaln, xlogy
+from jax.scipy.special import digamma, gammaln, xlogy
 from jaxtyping import Array, Float
 
 from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
@@ -24,6 +24,7 @@ from kullback.numerics import (
     gamma_shape,
     log_gamma_gap,
     log_gap,
+    lower_gamma,
     ratio_excess,
     share_batch,
     trigamma,
@@ -87,7 +88,7 @@ class Gamma(ScalarFamily):
     def cdf(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x)
         inside = (x > 0) & jnp.isfinite(x)
-        below = gammainc(self.shape, self.rate * jnp.where(inside, x, 1))
+        below = lower_gamma(self.shape, self.rate * jnp.where(inside, x, 1))
         return keep_nan(x, jnp.where(inside, below, x > 0))
 
     @classmethod

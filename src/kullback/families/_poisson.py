@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaincc, gammaln, xlogy
+from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Float, Num
 
 from kullback.core import Key, MeanStatistics, Shape, as_key, as_shape
@@ -26,6 +26,7 @@ from kullback.numerics import (
     entropy_excess,
     exponential_excess,
     log_or_lowest,
+    upper_gamma,
 )
 
 #: H = ½·log(2πeλ) − Σ c_j λ^−j for large λ.
@@ -81,7 +82,7 @@ class Poisson(ExpectationSource, NaturalFree, ScalarFamily):
     def cdf(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x, dtype=jnp.asarray(self.rate).dtype)
         inside = (x >= 0) & jnp.isfinite(x)
-        below = gammaincc(jnp.floor(jnp.where(inside, x, 0)) + 1, self.rate)
+        below = upper_gamma(jnp.floor(jnp.where(inside, x, 0)) + 1, self.rate)
         return keep_nan(x, jnp.where(inside, below, x > 0))
 
     def raise_zeros(self, least: float) -> Self:

@@ -31,6 +31,7 @@ from kullback.numerics._digamma import (
     trigamma_shortfall,
 )
 from kullback.numerics._excess import determinant_excess, entropy_excess, exponential_excess, ratio_excess
+from kullback.numerics._incomplete import lower_beta, lower_gamma, upper_gamma
 from kullback.numerics._linalg import (
     LOG_TWO_PI,
     apply,
@@ -96,6 +97,8 @@ __all__ = [
     "log_normal",
     "log_or_lowest",
     "log_rising",
+    "lower_beta",
+    "lower_gamma",
     "natural_from_expectation",
     "normal",
     "outer",
@@ -112,6 +115,7 @@ __all__ = [
     "trigamma_shortfall",
     "uniform",
     "unpack",
+    "upper_gamma",
     "whiten",
     "whitener",
     "with_article",

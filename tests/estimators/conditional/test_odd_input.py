@@ -11,7 +11,7 @@ import kullback
 from estimators import forged
 from kullback import Classifier, Regressor
 from kullback.estimators.conditional._target_law import MemberLaw
-from kullback.families import Beta
+from kullback.families import Beta, Categorical
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
@@ -155,3 +155,70 @@ def test_degrees_are_not_taken_for_radians_without_a_word():
     rng = np.random.default_rng(0)
     with pytest.warns(UserWarning, match="taken as radians: convert degrees"):
         Regressor("von_mises").fit(rng.normal(size=(50, 1)), rng.uniform(0, 360, 50))
+
+
+def unchanged(model, learn, message):
+    """Assert that learning is refused with this sentence, and leaves every attribute_ as it was."""
+    before = pickle.dumps(vars(model))
+    with pytest.raises(ValueError, match=message):
+        learn()
+    assert pickle.dumps(vars(model)) == before
+
+
+@pytest.mark.parametrize("method", ["linear", "network"])
+def test_a_category_that_the_fit_has_not_seen_is_refused_everywhere(method):
+    """It has probability 0, and a gradient of 0: a network went on as if its row had not been there."""
+    seen, other = np.arange(60) % 3, np.where(np.arange(60) == 7, 3, np.arange(60) % 3)
+    model = Regressor("categorical", method=method, random_state=0).partial_fit(X, seen)
+    for ask in (model.partial_fit, model.calibrate, model.score_samples):
+        unchanged(model, lambda ask=ask: ask(X, other), "^y has category 3 in row 7: the fit knows 3, from 0")
+    gaps = np.where(np.arange(60) == 0, np.nan, other)[:, None]
+    unchanged(model, lambda: kullback.complete(model, gaps, inputs=X), "^y has category 3 in row 7")
+
+
+def test_a_member_makes_room_for_categories_that_are_to_come():
+    model = Regressor(Categorical(np.full(5, 0.2))).partial_fit(X, np.arange(60) % 3)
+    assert model.predict_distribution(X[:1]).probabilities[0, 4] < 0.01
+    for _ in range(20):
+        model.partial_fit(X, np.full(60, 4))
+    assert (model.predict(X) == 4).all()
+    unchanged(model, lambda: model.partial_fit(X, np.full(60, 5)), "^y has category 5 in row 0: the fit knows 5")
+    with pytest.raises(ValueError, match="^y has category 5 in row 5: the fit knows 5"):
+        Regressor(Categorical(np.full(5, 0.2))).fit(X, np.arange(60) % 6)
+
+
+def test_a_category_that_is_too_large_is_one_of_y():
+    with pytest.raises(ValueError, match=r"^y holds 1e\+09: categories are"):
+        Regressor("categorical").fit(X, np.where(np.arange(60) == 7, 1e9, 0))
+
+
+def test_counts_of_another_total_are_refused():
+    rows = RNG.multinomial(5, [0.2, 0.3, 0.5], 60)
+    model = Regressor("multinomial").fit(X, rows)
+    for ask in (model.partial_fit, model.score_samples):
+        unchanged(model, lambda ask=ask: ask(X, rows + 1), r"^y\[0\] sums to 8: .* every row must sum to 5")
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gamma"])
+@pytest.mark.parametrize("value", [1e150, 1e300])
+def test_a_target_of_a_stream_beyond_all_others_is_refused_in_a_sentence(family, value):
+    """It was an OverflowError without a word of the data."""
+    positive = np.exp(Y / 4)
+    model = Regressor(family).fit(X, positive)
+    far = np.where(np.arange(60) == 7, value, positive)
+    unchanged(model, lambda: model.partial_fit(X, far), "^(The new rows have a log-likelihood of|A step has led to)")
+
+
+def test_inputs_beyond_the_numbers_of_a_network_are_named():
+    model = Regressor(method="network", max_iter=1, validation_fraction=0).fit(X, Y)
+    with pytest.raises(ValueError, match="^X is so large in row 2"):
+        model.predict(X[:4] * np.array([[1.0], [1.0], [1e200], [1.0]]))
+
+
+def test_quantiles_of_counts_far_out_take_no_longer_than_others():
+    """Sums of as many terms as the root of a rate took minutes; the normal distribution is as good there."""
+    model = Regressor("poisson").fit(X, RNG.poisson(np.exp(X[:, 0])))
+    model.coefficients_ = np.array([[np.log(1e14), 0.0, 0.0]])
+    predicted = model.predict_distribution(X[:2])
+    assert np.allclose(predicted.quantile(0.975), 1e14 + 1.959964 * 1e7, rtol=0, atol=10)
+    assert np.allclose(predicted.cdf([1e14, 1e14]), 0.5, atol=1e-7)

@@ -149,7 +149,7 @@ def _discrete_block(
     else:
         low, high = predicted.quantile(_TAIL).min(), predicted.quantile(1 - _TAIL).max()
         if high - low >= _OUTCOMES:
-            raise ValueError(f"Counts from {low:,.0f} to {high:,.0f} are probable: too many to list. See interval.")
+            raise ValueError(f"Counts from {low:.6g} to {high:.6g} are probable: too many to list. See interval.")
         outcomes = np.arange(low, high + 1)
     points = np.broadcast_to(outcomes[:, None, None], (len(outcomes), len(predicted), 1))
     logs = log_prob_of(predicted, points).T

@@ -219,6 +219,7 @@ class ConditionalEstimator(ModelEstimator):
             with computing(self._bits):
                 found = self._method.free(model, self._design.matrix(table[start : start + _CHUNK]))
                 free.append(np.asarray(found, dtype=np.float64))
+            _check_finite(free[-1], start)
         return PredictedDistribution(self._kind, np.concatenate(free), self._single, self._names)
 
     def score_samples(self, X: Any, y: Any = None) -> np.ndarray:
@@ -239,7 +240,7 @@ class ConditionalEstimator(ModelEstimator):
         """
         check_is_fitted(self)
         targets = self._encode_targets(y, first=False)
-        check_targets(targets, self._target_family)
+        self._targets.check(targets)
         return targets
 
     def sample(self, X: Any, n: int | None = None, random_state: Any = None) -> np.ndarray:
@@ -384,7 +385,7 @@ class ConditionalEstimator(ModelEstimator):
         table = self._read_table(X, first, first, least)
         check_consistent_length(table, y)
         targets = self._encode_targets(y, first, classes)
-        table, targets, weight = self._counted(table, targets, sample_weight)
+        table, targets, weight = self._counted(table, targets, sample_weight, first)
         if first:
             self._learn_columns(table, targets, weight)
         return Pairs(table, targets, weight, self._design.matrix)
@@ -398,7 +399,7 @@ class ConditionalEstimator(ModelEstimator):
             )
 
     def _counted(
-        self, table: np.ndarray, targets: np.ndarray, sample_weight: Any
+        self, table: np.ndarray, targets: np.ndarray, sample_weight: Any, first: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return the rows that count: those with a weight, and with a target that is there."""
         weight = None
@@ -410,7 +411,11 @@ class ConditionalEstimator(ModelEstimator):
         kept = ~np.isnan(targets).all(axis=1) if len(targets) else np.zeros(0, bool)
         if weight is not None:
             kept &= weight > 0
-        check_targets(np.where(kept[:, None], targets, np.nan), self._target_family)
+        counted = np.where(kept[:, None], targets, np.nan)
+        if first:
+            check_targets(counted, self._target_family)
+        else:
+            self._targets.check(counted)
         self._check_inputs(np.where(kept[:, None], table, 0) if not kept.all() else table)
         if kept.all():
             return table, targets, weight
@@ -463,7 +468,7 @@ class ConditionalEstimator(ModelEstimator):
         table, model = self._question(inputs)
         targets = self._known_targets(y)
         check_consistent_length(table, targets)
-        check_targets(targets, self._target_family)
+        self._targets.check(targets)
         return model, Pairs(table, targets, None, self._design.matrix), self._restore_targets
 
     def _forget(self) -> None:
@@ -474,6 +479,16 @@ class ConditionalEstimator(ModelEstimator):
 
     def _check_kinds(self, columns: Any) -> None:
         """Take columns of all kinds: text becomes indicators."""
+
+
+def _check_finite(free: np.ndarray, start: int) -> None:
+    """Raise where inputs, of rows from `start` on, have led to no numbers."""
+    lost = ~np.isfinite(free).all(axis=1)
+    if lost.any():
+        raise ValueError(
+            f"X is so large in row {start + int(np.argmax(lost))}, beside the rows that were learned from, that what "
+            "is foretold is not finite: look at the units of the inputs."
+        )
 
 
 def learns_from_streams(estimator: Any) -> bool:

@@ -1,14 +1,15 @@
 """What is foretold: the kind of distribution of the targets, and what they may be."""
 
+import functools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from kullback.core import Batch
-from kullback.estimators.data._columns import Shape, plain_components
+from kullback.core import MOST_CATEGORIES, Batch
+from kullback.estimators.data._columns import Shape, count_categories, plain_components
 from kullback.estimators.data._families import Run, check_family, runs
 from kullback.estimators.data._rows import padded
 from kullback.families import ExponentialFamily, OutputKind, VonMises, registered_families
@@ -31,8 +32,21 @@ class Targets(NamedTuple):
         """Return what targets say of their families; raise at the first one that its family does not allow."""
         chosen = target_family(family, Y.shape[1])
         check_targets(Y, chosen)
+        for place, run in _columns_of_codes(chosen, Y.shape[1]):
+            count_categories(Y[:, place], _name_of(Y, place))
+            _check_room(Y, place, run.member.codes if run.member is not None else MOST_CATEGORIES)
         _look_for_degrees(Y, chosen)
         return cls(chosen, Shape.of(Y, chosen))
+
+    def check(self, Y: np.ndarray) -> None:
+        """Raise at the first target that its family does not allow, or for which the fit has no room."""
+        check_targets(Y, self.family)
+        for place, run in _columns_of_codes(self.family, Y.shape[1]):
+            _check_room(Y, place, run.member.codes if run.member is not None else self.shape.most(run))
+        for run in runs(self.family, Y.shape[1]):
+            if run.family.support.total == "same":
+                total = run.member.row_total if run.member is not None else int(self.shape.trials)
+                _check_totals(_columns(Y, run).sum(axis=1), total, run.family.family_name())
 
     @property
     def plain(self) -> Any:
@@ -43,7 +57,11 @@ class Targets(NamedTuple):
 
     def kind(self, n_components: int = 1) -> OutputKind:
         """Return the kind of their distribution: of a family, or of a mixture of so many members."""
-        kind: OutputKind = self.plain.kind
+        family = self.family if isinstance(self.family, str) else None
+        if family is not None:
+            kind = _kind_named(family, int(self.shape.n), tuple(self.shape.categories.tolist()), int(self.shape.trials))
+        else:
+            kind = self.plain.kind
         return kind if n_components == 1 else MixtureKind(n_components, kind)
 
     def marginal(self, Y: np.ndarray, weight: np.ndarray | None) -> ExponentialFamily:
@@ -58,7 +76,7 @@ class Targets(NamedTuple):
         for place, extent in enumerate(np.ptp(rows, axis=0)):
             if _run_of(self.family, Y.shape[1], place).family.support.discrete:
                 continue
-            where = "y" if Y.shape[1] == 1 else f"Column {place} of y"
+            where = _name_of(Y, place)
             if extent == 0:
                 raise ValueError(
                     f"{where} is {rows[0, place]:.6g} in all rows that are learned from: a distribution that spreads "
@@ -73,6 +91,12 @@ class Targets(NamedTuple):
         return member if bool(np.all(member.interior)) else member.raise_zeros(0.5 / (1 + len(rows)))
 
 
+@functools.lru_cache(64)
+def _kind_named(family: str, n: int, categories: tuple[int, ...], trials: int) -> OutputKind:
+    kind: OutputKind = Targets(family, Shape(n, np.array(categories, dtype=np.int64), trials)).plain.kind
+    return kind
+
+
 @adaptive_jit
 def _nearest(plain: Any, batch: Batch) -> Any:
     return plain.maximize(plain.expected_statistics(batch)[0])
@@ -81,7 +105,7 @@ def _nearest(plain: Any, batch: Batch) -> Any:
 def _look_for_degrees(Y: np.ndarray, family: Any) -> None:
     """Warn where angles reach so far that they are likely to be in degrees."""
     for run in runs(family, Y.shape[1]):
-        columns = np.abs(Y[:, run.start : run.start + run.length])
+        columns = np.abs(_columns(Y, run))
         if run.family is VonMises and np.nanmax(columns, initial=0) > 4 * np.pi:
             warnings.warn(
                 f"Angles of y reach {np.nanmax(columns):.6g}, and are taken as radians: convert degrees by np.deg2rad.",
@@ -109,6 +133,32 @@ def target_family(family: Any, n: int) -> Any:
     return family
 
 
+def _columns_of_codes(family: Any, n: int) -> Iterator[tuple[int, Any]]:
+    """Yield the places of targets that are categories, and their runs."""
+    for run in runs(family, n):
+        for place in range(run.start, run.start + run.length) if run.family.support.codes else ():
+            yield place, run
+
+
+def _columns(Y: np.ndarray, run: Run) -> np.ndarray:
+    return Y[:, run.start : run.start + run.length]
+
+
+def _name_of(Y: np.ndarray, place: int) -> str:
+    return "y" if Y.shape[1] == 1 else f"Column {place} of y"
+
+
+def _check_room(Y: np.ndarray, place: int, room: int) -> None:
+    """Raise at the first category of a column for which there is no room."""
+    beyond = Y[:, place] >= room
+    if beyond.any():
+        row = int(np.argmax(beyond))
+        raise ValueError(
+            f"{_name_of(Y, place)} has category {Y[row, place]:.0f} in row {row}: the fit knows {room}, from 0. A "
+            "member as family=, such as Categorical(np.full(5, 0.2)), makes room for categories that are to come."
+        )
+
+
 def _run_of(family: Any, n: int, place: int) -> Run:
     return next(run for run in runs(family, n) if run.start <= place < run.start + run.length)
 
@@ -117,7 +167,7 @@ def check_targets(Y: np.ndarray, family: Any) -> None:
     """Raise at the first target that its family does not allow; missing ones are allowed."""
     single = Y.shape[1] == 1
     for run in runs(family, Y.shape[1]):
-        columns = Y[:, run.start : run.start + run.length]
+        columns = _columns(Y, run)
         with np.errstate(invalid="ignore"):
             bad = ~(run.family.support.contains(columns) | np.isnan(columns))
         if bad.any():
