@@ -35,11 +35,11 @@ unconverged = pytest.mark.filterwarnings("ignore:Best performing:sklearn.excepti
 @pytest.fixture(autouse=True)
 def user_settings():
     """The front door works the same where a user has left JAX in 32 bits, and changes no setting."""
-    numpy_before = (np.geterr(), np.random.get_state()[1].tobytes())  # noqa: NPY002
+    numpy_before = np.geterr()
     with jax.enable_x64(False):
         yield
         assert jnp.ones(1).dtype == jnp.float32
-    assert (np.geterr(), np.random.get_state()[1].tobytes()) == numpy_before  # noqa: NPY002
+    assert np.geterr() == numpy_before
 
 
 @parametrize_with_checks([GaussianMixture()])
@@ -179,6 +179,14 @@ def test_errors_are_those_of_scikit_learn(parameters, table):
         ours.fit(table)
     assert words(raised.value) == words(theirs.value)
     assert not [name for name in vars(ours) if name.endswith("_")]
+
+
+def test_a_seed_of_its_own_leaves_the_common_generator_alone():
+    before = str(np.random.get_state())  # noqa: NPY002
+    fitted(n_components=2, random_state=0).sample(3)
+    assert str(np.random.get_state()) == before  # noqa: NPY002
+    fitted(n_components=2, random_state=None)
+    assert str(np.random.get_state()) != before  # noqa: NPY002
 
 
 def test_questions_that_have_no_answer():
