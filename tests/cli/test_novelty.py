@@ -30,6 +30,8 @@ def test_what_is_not_for_a_network_that_learns_streams_is_refused(run, refused):
     write_csv("stream.csv", STREAM[:300])
     save = ["--save", "m.safetensors"]
     assert "it learns online" in refused("fit", "spiking-network", "stream.csv", *FIT, *save, "--method", "em")
+    weighted = [*FIT, *save, "--sequence-column", "c0", "--weight-column", "c0"]
+    assert "--weight-column is not for SpikingNetwork" in refused("fit", "spiking-network", "stream.csv", *weighted)
     run("fit", "spiking-network", "stream.csv", *FIT, *save)
     assert "--anomaly does not go with --novelty" in refused(
         "score", "m.safetensors", "stream.csv", "--novelty", "--anomaly", 0.01

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 import kullback
 from kullback import SpikingNetwork
 from kullback.core import Batch
+from kullback.estimators.process import _follow, _spiking_network
 from kullback.learning import Clock, step_once
 from kullback.runtime import computing
 
@@ -102,6 +103,23 @@ def test_scores_are_of_rows_given_those_before_and_learn_nothing(begun):
     parts = begun.score(STREAM[:40]) + begun.score_samples(STREAM[:80], [40, 40])[40:].sum()
     assert begun.score(STREAM[:80], [40, 40]) == pytest.approx(parts)
     assert begun.sample(7, random_state=1)[0].shape == (7, 1)
+
+
+def test_long_tables_are_scored_in_parts(begun, monkeypatch):
+    expected, expected_states, _ = begun.score_next(STREAM[:200], [120, 80])
+    asked = []
+
+    def score_rows(model, carry, rows, *others):
+        asked.append(len(rows))
+        return _follow.score_rows(model, carry, rows, *others)
+
+    monkeypatch.setattr(_spiking_network, "MOST_ROWS", 64)
+    monkeypatch.setattr(_spiking_network, "score_rows", score_rows)
+    found, states, carry = begun.score_next(STREAM[:200], [120, 80])
+    assert asked == [64] * 4
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(states, expected_states, atol=1e-6)
+    assert int(carry.rows) == 200
 
 
 def test_a_constant_stream_is_no_news():
@@ -208,6 +226,10 @@ def test_what_cannot_be_is_refused_with_a_sentence(begun):
         SpikingNetwork(**SMALL).fit(STREAM[:100]).predict_next()
     with pytest.raises(ValueError, match="cannot be combined"):
         kullback.combine([begun, begun])
+    with pytest.raises(ValueError, match="only given those before it"):
+        kullback.relative_entropy(begun, begun, of="marginal")
+    with pytest.raises(ValueError, match="a SpikingMemory, whose p\\(h, v\\) has no relative entropy in closed form"):
+        kullback.relative_entropy(begun, begun, of="conditional")
 
 
 def test_words_are_symbols():

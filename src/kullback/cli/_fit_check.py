@@ -120,10 +120,11 @@ def _problems_of_series(kind: str, rows: Input, wish: Wish, series: bool) -> lis
 
 
 def _problems_of_weights(kind: str, rows: Input, wish: Wish, series: bool) -> list[Any]:
-    roles = rows.roles
+    roles, online_only = rows.roles, REGISTRY[kind].capabilities.streams_only
     if roles.weight is None:
         return []
     return [
+        online_only and f"--weight-column is not for {kind}: each row of a stream counts once.",
         wish.on_cluster and "--weight-column does not go with --scheduler: fit here.",
         series
         and roles.sequence is None

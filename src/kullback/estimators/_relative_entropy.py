@@ -9,7 +9,8 @@ from kullback import geometry
 from kullback.core import Batch
 from kullback.families import ExponentialFamily
 from kullback.geometry import Estimate
-from kullback.models import Mixture, variational_bound
+from kullback.models import EnergySampler, Mixture, MutableProcess, VariationalAutoencoder, variational_bound
+from kullback.numerics import with_article
 from kullback.runtime import computing
 
 
@@ -49,6 +50,21 @@ def relative_entropy(
             return Estimate(joint * 0, joint * 0)
         value, error = relative_entropy(p, q, "marginal", n, random_state)
         return Estimate(joint - value, error)
+    _check_marginal(p)
     points = Batch(p.sample(jax.random.key(random_state), (n,)))
     gain = p.log_likelihood(points) - q.log_likelihood(points)
     return Estimate(gain.mean(axis=0), gain.std(axis=0, ddof=1) / np.sqrt(n))
+
+
+def _check_marginal(p: Any) -> None:
+    """Refuse models in which a point by itself has no likelihood, or none that is known."""
+    if isinstance(p, MutableProcess):
+        raise ValueError(
+            f"p is {with_article(type(p).__name__)}, in which a row has a law only given those before it: compare "
+            "score_samples of both on one stream, or kullback.assess.rate for a known truth."
+        )
+    if isinstance(p, (EnergySampler, VariationalAutoencoder)):
+        raise ValueError(
+            f"p is {with_article(type(p).__name__)}, whose likelihood is not known exactly: compare both on "
+            "one sample of rows."
+        )

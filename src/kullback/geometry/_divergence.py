@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from kullback.core import ClosedFormModel, Estimate, Extent
+from kullback.core import ClosedFormModel, Estimate, Extent, Model
 from kullback.families import Bernoulli, Categorical, ExponentialFamily, Ising
 from kullback.numerics import Numeric, with_article
 from kullback.runtime import in_given_precision
@@ -43,6 +43,11 @@ def relative_entropy(p: Any, q: Any, like: Extent | None = None) -> Float[Array,
         own = p.own_statistics(Extent() if like is None else like)
         return q.cross_entropy(own) - p.cross_entropy(own)
     names = [with_article(type(each).__name__) for each in (p, q)]
+    if isinstance(p, Model) and type(p) is type(q):
+        raise ValueError(
+            f"p and q are each {names[0]}, whose p(h, v) has no relative entropy in closed form: ask for that of what "
+            "is visible, by kullback.relative_entropy(p, q, of='marginal')."
+        )
     raise ValueError(f"p and q must be of one family or model: p is {names[0]}, q is {names[1]}.")
 
 

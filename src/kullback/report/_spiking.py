@@ -36,7 +36,7 @@ class Raster(NamedTuple):
         """Return the raster of the data, or of a stream that the network draws where there are none."""
         if context.X is None:
             stream, fired = (np.asarray(part) for part in context.estimator.sample(_ROWS, random_state=0))
-            novelty = None
+            stream, fired, novelty = stream[1:], fired[:-1], None  # what fires beside a row tells of the next one
         else:
             found = context.estimator.score_next(context.X, context.lengths)
             stream, fired = context.X[-_ROWS:], np.asarray(found.states)[-_ROWS - 1 :]
@@ -54,9 +54,9 @@ class Raster(NamedTuple):
 
 
 def _indicators(stream: np.ndarray) -> np.ndarray:
-    """Return the columns of a stream; a single one of few whole numbers as indicators of each."""
+    """Return the columns of a stream; a single one of few whole numbers, more than two, as indicators of each."""
     values = np.unique(stream) if stream.shape[1] == 1 else np.zeros(0)
-    if 0 < len(values) <= _SYMBOLS and (values == np.floor(values)).all():
+    if 2 < len(values) <= _SYMBOLS and (values == np.floor(values)).all():
         found: np.ndarray = (stream == values).astype(float)
         return found
     return stream

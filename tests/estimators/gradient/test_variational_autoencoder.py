@@ -45,6 +45,14 @@ def model():
 
 
 @pytest.mark.slow
+def test_there_is_no_relative_entropy_of_a_likelihood_that_is_not_known(model):
+    with pytest.raises(ValueError, match="whose likelihood is not known exactly"):
+        kullback.relative_entropy(model, model, of="marginal")
+    with pytest.raises(ValueError, match="no relative entropy in closed form"):
+        kullback.relative_entropy(model, model)
+
+
+@pytest.mark.slow
 def test_hidden_numbers_and_missing_entries_are_found(model):
     X = table(300, seed=1)
     z = model.transform(X)

@@ -8,6 +8,9 @@ from jaxtyping import Array
 
 from kullback.runtime import filter_jit
 
+#: So many rows are scored at a time: each takes the states and the noise of all chains.
+MOST_ROWS = 2**14
+
 
 class Carry(NamedTuple):
     """What the next rows need of those before: the memories of all chains, the last row, how many rows there were."""

@@ -17,7 +17,7 @@ from kullback.estimators.data._columns import Shape, check_shape
 from kullback.estimators.data._families import chosen_family
 from kullback.estimators.data._sequences import padded_steps
 from kullback.estimators.mixtures._family_mixture import N_CATEGORIES
-from kullback.estimators.process._follow import Carry, blank_carry, score_rows
+from kullback.estimators.process._follow import MOST_ROWS, Carry, Scores, blank_carry, score_rows
 from kullback.estimators.process._replicas import AT_ONCE, check_memory, first_replicas, windows_of
 from kullback.estimators.process._rows import StreamRows
 from kullback.estimators.process._stream_estimator import TO_START, StreamEstimator
@@ -230,16 +230,20 @@ class SpikingNetwork(StreamEstimator):
             raise ValueError("X has no rows: there is nothing to answer for.")
         if carry is not None:
             rows.starts[0] = False
-        size, count = padded_steps(len(rows.X)), len(rows.X)
-        padding = size - count
-        points = np.concatenate([points := self._points(rows.X), np.repeat(points[:1], padding, axis=0)])
-        starts, there = np.concatenate([rows.starts, np.zeros(padding, bool)]), np.arange(size) < count
+        several, size = list[Scores](), min(padded_steps(len(rows.X)), MOST_ROWS)
         with computing(self._bits):
-            model = self.to_model()
+            model, key = self.to_model(), jax.random.key(self.seed_)
             carry = blank_carry(model, self.n_chains) if carry is None else carry
-            found = score_rows(model, carry, points, starts, there, jax.random.key(self.seed_))
-            found = as_numpy(found)
-        return found, rows, found.carry
+            for first in range(0, len(rows.X), size):
+                part = rows.part(first, first + size)
+                points, count = self._points(part.X), len(part.X)
+                points = np.concatenate([points, np.repeat(points[:1], size - count, axis=0)])
+                starts, there = np.concatenate([part.starts, np.zeros(size - count, bool)]), np.arange(size) < count
+                several.append(as_numpy(score_rows(model, carry, points, starts, there, key)))
+                carry = several[-1].carry
+        parts = list(zip(*several, strict=True))[:-1]
+        likelihood, without, states = (np.concatenate(part)[: len(rows.X)] for part in parts)
+        return Scores(likelihood, without, states, carry), rows, carry
 
     def _open_carry(self) -> Carry:
         """Return the memories of the best network after the open series, with the rows that wait."""

@@ -226,8 +226,8 @@ class StreamEstimator(ModelEstimator, RowQuestions):
         """
         found, rows, carry = self._follow(X, lengths, inputs, carry)
         predicted = ~rows.starts
-        likelihood = np.asarray(found.log_likelihood, np.float64)[: len(rows.X)] - predicted * self._log_volume.sum()
-        return RowScores(likelihood, np.asarray(found.states, np.float64)[: len(rows.X)], carry)
+        likelihood = np.asarray(found.log_likelihood, np.float64) - predicted * self._log_volume.sum()
+        return RowScores(likelihood, np.asarray(found.states, np.float64), carry)
 
     def score_samples(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Log-likelihood of each row given those before it, in nats, mixed over chains; nothing is learned.
@@ -255,7 +255,7 @@ class StreamEstimator(ModelEstimator, RowQuestions):
     def _row_surprises(self, X: Any, lengths: Any = None, inputs: Any = None, carry: Any = None) -> np.ndarray:
         """Return −log p(entry | the rest of its row, the rows before) in nats; NaN where a row is given."""
         found, rows, _ = self._follow(X, lengths, inputs, carry)
-        surprise = np.asarray(found.without - found.log_likelihood[:, None], np.float64)[: len(rows.X)]
+        surprise = np.asarray(found.without - found.log_likelihood[:, None], np.float64)
         return np.where(rows.starts[:, None], np.nan, surprise + self._log_volume)
 
     # --- inside -----------------------------------------------------------------------------------------
