@@ -24,7 +24,7 @@ from kullback.estimators._table_estimator import TableEstimator
 from kullback.estimators.constraints import Interval, StrOptions
 from kullback.estimators.data._fit_data import provider_of
 from kullback.estimators.data._rows import Rows
-from kullback.estimators.gradient._check import check_answers, check_weight
+from kullback.estimators.gradient._check import check_answers, check_errors, check_weight
 from kullback.estimators.gradient._history import History, place_of
 from kullback.estimators.gradient._row_estimates import estimate_rows
 from kullback.learning import (
@@ -250,7 +250,7 @@ class GradientEstimator(TableEstimator):
         draws : int
             Draws of what is hidden for each row.
         return_std : bool
-            Whether the standard error of each number is returned too.
+            Whether the standard error of each number is returned too; that of a single draw is infinite.
 
         Returns
         -------
@@ -259,7 +259,9 @@ class GradientEstimator(TableEstimator):
         """
         check_is_fitted(self)
         rows, model = self._question(X, least=1)
-        found, errors = check_answers(self._estimates(model, rows, check_count("draws", draws)), logarithms=True)
+        found, errors = self._estimates(model, rows, check_count("draws", draws))
+        check_answers(found, logarithms=True)
+        check_errors(errors)
         found, errors = (each.astype(rows.X.dtype, copy=False) for each in (found, errors))
         return (found, errors) if return_std else found
 
