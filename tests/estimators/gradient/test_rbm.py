@@ -238,10 +238,13 @@ def test_a_column_of_ones_does_not_hide_that_a_fit_has_diverged():
         machine.fit(X)
 
 
-def test_chains_that_persist_are_not_made_on_the_way(fitted):
-    changed = pickle.loads(pickle.dumps(fitted)).set_params(persistent=False)
-    with pytest.raises(ValueError, match="persistent is False, and was True when this machine was begun"):
-        changed.partial_fit(patterns(20))
+@pytest.mark.parametrize(("name", "value", "was"), [("persistent", False, True), ("dtype", "float64", "float32")])
+def test_what_a_machine_keeps_is_not_changed_on_the_way(fitted, tmp_path, name, value, was):
+    changed = pickle.loads(pickle.dumps(fitted)).set_params(**{name: value})
+    for ask in (lambda: changed.partial_fit(patterns(20)), lambda: changed.save(tmp_path / "kept")):
+        with pytest.raises(ValueError, match=f"{name} is {value}, and was {was} when this"):
+            ask()
+    assert not (tmp_path / "kept").exists()
     assert fitted.components_.tobytes() == changed.components_.tobytes()
 
 

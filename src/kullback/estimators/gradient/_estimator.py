@@ -117,6 +117,21 @@ class GradientEstimator(TableEstimator):
     def _learner(self) -> Learner[Any, Any, Any, Any]:
         """What learns: often `Gradient(objective, Optimizer(learning_rate=self.learning_rate))`."""
 
+    def save(self, path: Any) -> None:
+        """Write the fitted estimator to a file. It must have the parameters with which its network was begun."""
+        check_is_fitted(self)
+        self._check_begun()
+        super().save(path)
+
+    def _check_begun(self) -> None:
+        """Raise where a parameter that a network keeps has another value than when it was begun."""
+        leaves = [leaf.dtype for leaf in jax.tree.leaves(vars(self).get("network_")) if eqx.is_inexact_array_like(leaf)]
+        if leaves and np.dtype(self.dtype) not in leaves:
+            raise ValueError(
+                f"dtype is {self.dtype}, and was {leaves[0]} when this network was begun: set it back, or fit anew "
+                "without warm_start."
+            )
+
     def _check_learns(self) -> None:
         """Raise if what was fitted cannot learn from rows, and so not from dreams."""
 
@@ -351,6 +366,7 @@ class GradientEstimator(TableEstimator):
 
     def _place(self, data: Any, rule: Epochs, unfinished: dict[str, Any] | None = None) -> Place:
         """Return the place to go on from, or to begin at."""
+        self._check_begun()
         if not hasattr(self, "network_"):
             network = as_numpy(self._network(data.start(), jax.random.key(self.seed_)))
             return begin(self._learner, network, data, rule, self.seed_)
