@@ -118,6 +118,20 @@ def test_anomalies_are_as_many_as_asked_for_among_the_models_own_rows(run, fitte
     assert flags == ["true", "false", "false"]
 
 
+def test_anomalies_of_a_machine_have_the_column_that_was_changed(run):
+    """In all rows but one all columns are the same."""
+    X = np.repeat(rows_for("gaussian-rbm")[:, :1], 4, axis=1)
+    X[7, 2] = 40.0
+    write_csv("same.csv", X)
+    run("fit", "gaussian-rbm", "same.csv", "--n-components", 4, "--n-iter", 60, "--random-state", 0, "--save", "same")
+    told = table(run("score", "same", "same.csv", "--quiet", "--contributions").stdout)
+    assert told["anomaly"][7] == "true"
+    assert told["unlikely_column"][7] == "c2"
+    found = np.array([told[f"contribution_c{place}"] for place in range(4)], float)
+    assert np.isfinite(found).all()
+    assert found[:, 7].argmax() == 2
+
+
 def test_a_series_is_scored_the_same_in_pieces(run, fitted):
     model, X = fitted("gaussian-hmm")
     saved = SavedModel(model, None, {}, Roles(), None, [])

@@ -18,7 +18,7 @@ CASES = len(model_cases.CASES)
 @pytest.mark.parametrize(("first", "last"), [(-CASES, 100), slow(100, 300)])
 def test_damaged_files_are_refused_or_answered(tmp_path, first, last):
     total = last - first
-    run = Run(seed=0, files=total, minutes=5, workers=2, folder=tmp_path, each=total // 2 + 1, first=first)
+    run = Run(seed=0, files=total, minutes=30, workers=2, folder=tmp_path, each=total // 2 + 1, first=first)
     found = list(run.all_results())
     assert len(found) == total
     assert {result.format for result in found} >= {

@@ -67,6 +67,9 @@ def test_scores_are_those_of_the_exact_likelihood_within_their_errors(fitted):
     exact = np.asarray(fitted.to_model().log_likelihood(Batch(X)))
     assert (np.abs(found - exact) < 5 * errors).all()
     np.testing.assert_array_equal(found[::-1], fitted.score_samples(X[::-1], draws=2000))  # wherever a row stands
+    one, unknown = fitted.score_samples(X, draws=1, return_std=True)
+    assert np.isfinite(one).all()
+    assert np.isinf(unknown).all()
     missing = X.copy()
     missing[:, 1] = np.nan
     some, errors = fitted.score_samples(missing, draws=2000, return_std=True)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import kullback
 from kullback.core import Batch
-from kullback.estimators import FitCallback
+from kullback.estimators import Anomalies, FitCallback
 
 TABLE = {"n_components": 3, "batch_size": 20, "n_iter": 80, "n_chains": 16, "random_state": 0}
 
@@ -79,6 +79,17 @@ def test_pseudo_likelihoods_are_sums_of_conditionals(fitted):
         other[:, column] = 1 - other[:, column]
         expected -= np.logaddexp(0, exact(fitted, other) - exact(fitted, X))
     np.testing.assert_allclose(fitted.pseudo_likelihood(X), expected, rtol=1e-5)
+
+
+def test_contributions_are_surprises_beyond_what_is_usual(fitted):
+    X = patterns(5, seed=2)
+    column, other = 3, X.copy()
+    other[:, column] = 1 - other[:, column]
+    surprise = np.logaddexp(0, exact(fitted, other) - exact(fitted, X))
+    anomalies = Anomalies(fitted)
+    found = anomalies.contributions(X)[:, column]
+    np.testing.assert_allclose(found, surprise - anomalies.usual[column], atol=1e-5)
+    np.testing.assert_array_equal(anomalies.contributions(np.where(X == 1, np.nan, X))[X == 1], 0)
 
 
 def test_missing_entries_are_summed_out_and_filled_in(fitted):
@@ -216,6 +227,25 @@ def test_a_rate_at_which_finite_numbers_grow_is_told():
     assert not any(name.startswith("_independent") for name in vars(machine))
     assert np.all(machine.learning_curve_[:, 2] <= 0)  # no row has a probability above 1, whatever log Z is thought
     assert not machine.curve_is_likelihood_
+
+
+def test_a_column_of_ones_does_not_hide_that_a_fit_has_diverged():
+    """Its mean is 1 + 2e-16 in these rows."""
+    X = np.column_stack([patterns(200), np.ones(200)])
+    machine = kullback.BernoulliRBM(2, learning_rate=1e6, n_iter=4, batch_size=50, random_state=0)
+    assert np.isfinite(machine._nats_of_columns(np.array([1 + 2e-16]), np.zeros(1))).all()
+    with pytest.warns(ConvergenceWarning, match="diverged"):
+        machine.fit(X)
+
+
+@pytest.mark.parametrize(("name", "value", "was"), [("persistent", False, True), ("dtype", "float64", "float32")])
+def test_what_a_machine_keeps_is_not_changed_on_the_way(fitted, tmp_path, name, value, was):
+    changed = pickle.loads(pickle.dumps(fitted)).set_params(**{name: value})
+    for ask in (lambda: changed.partial_fit(patterns(20)), lambda: changed.save(tmp_path / "kept")):
+        with pytest.raises(ValueError, match=f"{name} is {value}, and was {was} when this"):
+            ask()
+    assert not (tmp_path / "kept").exists()
+    assert fitted.components_.tobytes() == changed.components_.tobytes()
 
 
 @pytest.mark.slow

@@ -92,6 +92,38 @@ def test_missing_entries_are_summed_out():
         np.testing.assert_allclose(value, np.log(p[fits].sum()), rtol=1e-11, atol=1e-12)
 
 
+def test_surprises_of_binary_entries_are_ratios_of_probabilities():
+    model, every = machine(), states(5)
+    p = law(model)
+    found = np.asarray(model.surprises(Batch(every)))
+    for column in range(5):
+        turned = every.copy()
+        turned[:, column] = 1 - turned[:, column]
+        expected = np.log(p + p[number_of(turned)]) - np.log(p)
+        np.testing.assert_allclose(found[:, column], expected, rtol=1e-11, atol=1e-12)
+    lacking = Batch(every, observed=np.tile(np.arange(5) != 2, (32, 1)))
+    assert np.isnan(np.asarray(model.surprises(lacking))).sum() == 32
+
+
+@pytest.mark.parametrize("spread", [1.0, 12.0])
+def test_surprises_of_gaussian_entries_are_those_of_a_mixture(spread):
+    model, h = machine(3, 4, gaussian=True, spread=spread), states(4)
+    means, scale = model.visible_bias + h @ model.weights.T, np.exp(model.log_scale)
+    log_weight = h @ model.hidden_bias + 0.5 * np.sum((h @ model.weights.T / scale) ** 2, axis=1)
+    v = np.concatenate([means[[0, 5, 15]], means[[3]] + [0.5, -3.0, 20.0]])
+    each = -0.5 * ((v[:, None] - means) / scale) ** 2 - np.log(scale) - 0.5 * np.log(2 * np.pi)
+    whole = special.logsumexp(log_weight + each.sum(axis=-1), axis=1)
+    found = model.surprises(Batch(v))
+    for column in range(3):
+        rest = special.logsumexp(log_weight + np.delete(each, column, axis=-1).sum(axis=-1), axis=1)
+        np.testing.assert_allclose(found[:, column], rest - whole, rtol=1e-10, atol=1e-10)
+
+
+def test_surprises_of_weights_out_of_all_proportion_are_none():
+    model = RestrictedBoltzmannMachine(np.full((2, 3), 1e6), np.zeros(2), np.zeros(3), np.zeros(2))
+    assert np.isnan(np.asarray(model.surprises(Batch(np.zeros((1, 2)))))).all()
+
+
 @pytest.mark.parametrize("gaussian", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_draws_have_the_law(gaussian):
     model = machine(4, 3, gaussian=gaussian)

@@ -11,6 +11,7 @@ from kullback.models.kernels import (
     annealed_importance,
     flip_one,
     gibbs,
+    mean_weight,
     metropolis_hastings,
     parallel_tempering,
 )
@@ -128,3 +129,6 @@ def test_weights_of_annealing_average_to_the_ratio_of_constants():
     weights = np.exp(np.asarray(found.log_weight) - exact)
     assert abs(weights.mean() - 1) < 4 * weights.std() / np.sqrt(CHAINS)
     assert abs(found.value - exact) < 4 * found.standard_error
+    alone = mean_weight(jnp.array([1.5]))
+    assert alone.value == 1.5
+    assert np.isinf(alone.standard_error)  # of one chain nobody knows it

@@ -3,7 +3,6 @@
 from numbers import Real
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.special import entr
@@ -129,7 +128,8 @@ class BernoulliRBM(BoltzmannEstimator):
         return None if self.damping is None else float(self.damping)
 
     def _nats_of_columns(self, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        return -np.asarray(entr(mean) + entr(1 - mean))
+        inside = np.clip(mean, 0, 1)  # that of a column of ones is rounded
+        return -np.asarray(entr(inside) + entr(1 - inside))
 
     @in_precision(lambda self: 64)
     def pseudo_likelihood(self, X: Any) -> np.ndarray:
@@ -154,16 +154,5 @@ class BernoulliRBM(BoltzmannEstimator):
 
 @adaptive_jit
 def _pseudo_likelihood(model: Any, batch: Batch) -> Any:
-    v = model.as_visible(batch.values)
-    filled = v if batch.observed is None else model.fill(v, batch.observed)
-    log_odds, weights = model.hidden_logits(filled), jnp.asarray(model.weights)
-
-    def column(number: Any) -> Any:
-        here, row = filled[:, number], weights[number]
-        without = log_odds - here[:, None] * row
-        gain = jnp.sum(jax.nn.softplus(without + row) - jax.nn.softplus(without), axis=1)
-        odds = gain + model.visible_bias[number]
-        found = here * odds - jax.nn.softplus(odds)
-        return found if batch.observed is None else jnp.where(batch.observed[:, number], found, 0)
-
-    return jnp.sum(jax.lax.map(column, jnp.arange(filled.shape[1])), axis=0)
+    found = model.surprises(batch)
+    return -jnp.sum(found if batch.observed is None else jnp.where(batch.observed, found, 0), axis=1)

@@ -20,7 +20,7 @@ from kullback.estimators._count import check_count
 from kullback.estimators._model_estimator import all_or_nothing
 from kullback.estimators.constraints import Interval
 from kullback.estimators.data._rows import Rows
-from kullback.estimators.gradient._check import check_answers
+from kullback.estimators.gradient._check import check_answers, check_errors
 from kullback.estimators.gradient._estimator import GRADIENT_CONSTRAINTS, GradientEstimator
 from kullback.estimators.gradient._history import History
 from kullback.learning import LIMIT, AveragedIterates, ContrastiveDivergence, Place, adaptive_jit
@@ -184,8 +184,8 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
         Otherwise it is annealed importance sampling with so many chains; where these tell too little a warning says
         that the number is not to be trusted.
         """
-        constant = check_answers(self._constant(self.to_model(), check_count("draws", draws)))
-        return constant.value, constant.error
+        constant = self._constant(self.to_model(), check_count("draws", draws))
+        return check_answers(constant.value), check_errors(constant.error)
 
     def _estimates(self, model: Any, rows: Rows, draws: int) -> tuple[np.ndarray, np.ndarray]:
         """Return log p(v) of each row: log Z is found once for all of them."""
@@ -199,6 +199,9 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
                     found[here] = np.asarray(_unnormalized(wide, batch))[: here.stop - here.start]
             errors = np.zeros(len(rows))
         return found - constant.value, np.hypot(errors, constant.error)
+
+    def _row_surprises(self, X: Any) -> np.ndarray:
+        return np.asarray(self._answers(X, None, _surprises)[1], np.float64)
 
     def _constant(self, model: Any, draws: int) -> Constant:
         parts = [np.ascontiguousarray(leaf) for leaf in jax.tree.leaves(as_numpy(model))]
@@ -272,6 +275,14 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
 
     # --- inside -----------------------------------------------------------------------------------------
 
+    def _check_begun(self) -> None:
+        super()._check_begun()
+        if hasattr(self, "network_") and (self.memory_.hidden is not None) != bool(self.persistent):
+            raise ValueError(
+                f"persistent is {bool(self.persistent)}, and was {not self.persistent} when this machine was begun: "
+                "set it back, or fit anew without warm_start."
+            )
+
     def _held(self) -> RestrictedBoltzmannMachine:
         check_is_fitted(self)
         network: RestrictedBoltzmannMachine = self.network_
@@ -341,6 +352,11 @@ def _hidden_means(model: Any, batch: Batch) -> Any:
 def _sweep(model: Any, batch: Batch, key: Any) -> Any:
     v = model.as_visible(batch.values)
     return model.sweep(key, v if batch.observed is None else model.fill(v, batch.observed))
+
+
+@adaptive_jit
+def _surprises(model: Any, batch: Batch) -> Any:
+    return model.surprises(batch)
 
 
 @adaptive_jit

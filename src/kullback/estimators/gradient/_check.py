@@ -67,3 +67,12 @@ def check_answers(answers: Answers, logarithms: bool = False) -> Answers:
                 "compute with. Fit it anew with a smaller learning_rate, or scale the data."
             )
     return answers
+
+
+def check_errors(errors: Answers) -> Answers:
+    """Return standard errors of what a network has answered; raise if one is no number.
+
+    That of a single draw is infinite: nobody knows it.
+    """
+    check_answers(-np.asarray(errors), logarithms=True)
+    return errors

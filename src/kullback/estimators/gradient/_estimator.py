@@ -24,7 +24,7 @@ from kullback.estimators._table_estimator import TableEstimator
 from kullback.estimators.constraints import Interval, StrOptions
 from kullback.estimators.data._fit_data import provider_of
 from kullback.estimators.data._rows import Rows
-from kullback.estimators.gradient._check import check_answers, check_weight
+from kullback.estimators.gradient._check import check_answers, check_errors, check_weight
 from kullback.estimators.gradient._history import History, place_of
 from kullback.estimators.gradient._row_estimates import estimate_rows
 from kullback.learning import (
@@ -116,6 +116,21 @@ class GradientEstimator(TableEstimator):
     @abc.abstractmethod
     def _learner(self) -> Learner[Any, Any, Any, Any]:
         """What learns: often `Gradient(objective, Optimizer(learning_rate=self.learning_rate))`."""
+
+    def save(self, path: Any) -> None:
+        """Write the fitted estimator to a file. It must have the parameters with which its network was begun."""
+        check_is_fitted(self)
+        self._check_begun()
+        super().save(path)
+
+    def _check_begun(self) -> None:
+        """Raise where a parameter that a network keeps has another value than when it was begun."""
+        leaves = [leaf.dtype for leaf in jax.tree.leaves(vars(self).get("network_")) if eqx.is_inexact_array_like(leaf)]
+        if leaves and np.dtype(self.dtype) not in leaves:
+            raise ValueError(
+                f"dtype is {self.dtype}, and was {leaves[0]} when this network was begun: set it back, or fit anew "
+                "without warm_start."
+            )
 
     def _check_learns(self) -> None:
         """Raise if what was fitted cannot learn from rows, and so not from dreams."""
@@ -250,7 +265,7 @@ class GradientEstimator(TableEstimator):
         draws : int
             Draws of what is hidden for each row.
         return_std : bool
-            Whether the standard error of each number is returned too.
+            Whether the standard error of each number is returned too; that of a single draw is infinite.
 
         Returns
         -------
@@ -259,7 +274,9 @@ class GradientEstimator(TableEstimator):
         """
         check_is_fitted(self)
         rows, model = self._question(X, least=1)
-        found, errors = check_answers(self._estimates(model, rows, check_count("draws", draws)), logarithms=True)
+        found, errors = self._estimates(model, rows, check_count("draws", draws))
+        check_answers(found, logarithms=True)
+        check_errors(errors)
         found, errors = (each.astype(rows.X.dtype, copy=False) for each in (found, errors))
         return (found, errors) if return_std else found
 
@@ -349,6 +366,7 @@ class GradientEstimator(TableEstimator):
 
     def _place(self, data: Any, rule: Epochs, unfinished: dict[str, Any] | None = None) -> Place:
         """Return the place to go on from, or to begin at."""
+        self._check_begun()
         if not hasattr(self, "network_"):
             network = as_numpy(self._network(data.start(), jax.random.key(self.seed_)))
             return begin(self._learner, network, data, rule, self.seed_)

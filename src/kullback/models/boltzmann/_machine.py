@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from kullback.core import Batch, Completion, Estimate, Key, Model, Shape, Want, as_key, as_shape, keep_observed
-from kullback.models.boltzmann import _completion, _draws, _exact, _path
+from kullback.models.boltzmann import _completion, _draws, _exact, _path, _surprises
 from kullback.models.kernels import Annealed
 from kullback.numerics import Numeric, as_parameter, check_finite, draw_binary, normal
 
@@ -188,6 +188,17 @@ class RestrictedBoltzmannMachine(Model):
             return Estimate(exact, jnp.zeros_like(exact))
         key, v = as_key(0 if key is None else key), self.as_visible(batch.values)
         return _path.anneal_rows(self, key, v, jnp.asarray(batch.observed), draws).estimate
+
+    def surprises(self, batch: Batch) -> Float[Array, "rows visible"]:
+        """Return −log p(entry | the rest of its row) in nats: of one entry no constant is needed.
+
+        Of other entries that are missing guesses of means are seen; NaN where the entry itself is missing.
+        """
+        v = self.as_visible(batch.values)
+        if batch.observed is None:
+            return _surprises.surprises(self, v)
+        observed = jnp.asarray(batch.observed)
+        return jnp.where(observed, _surprises.surprises(self, self.fill(v, observed)), jnp.nan)
 
     # --- draws ------------------------------------------------------------------------------------------
 

@@ -84,10 +84,15 @@ def annealed_importance(
 
 
 def mean_weight(log_weight: Float[Array, "... chains"]) -> Estimate:
-    """Return the logarithm of the mean weight, with its standard error by the delta method."""
+    """Return the logarithm of the mean weight, with its standard error by the delta method.
+
+    Of one weight it is infinite: nobody knows it.
+    """
     count = log_weight.shape[-1]
+    if count == 1:
+        return Estimate(log_weight[..., 0], jnp.full(log_weight.shape[:-1], jnp.inf, log_weight.dtype))
     highest = jnp.max(log_weight, axis=-1, keepdims=True)
     scaled = jnp.exp(log_weight - highest)
     mean = jnp.mean(scaled, axis=-1)
-    error = jnp.std(scaled, axis=-1, ddof=min(1, count - 1)) / (mean * count**0.5)
+    error = jnp.std(scaled, axis=-1, ddof=1) / (mean * count**0.5)
     return Estimate(highest[..., 0] + jnp.log(mean), error)
