@@ -56,6 +56,11 @@ def test_what_does_not_go_with_a_stream(run, refused):
     assert "--scheduler does not go with a stream" in with_cluster
 
 
+def test_a_stream_whose_name_does_not_say_its_format_needs_the_option(refused):
+    found = refused("fit", "gaussian-mixture", "-", "--save", "m.safetensors", input="a,b\n1,2\n")
+    assert "--format is missing: standard input can only be read as csv" in found
+
+
 def test_a_named_pipe_can_be_fitted_and_scored(run):
     write_csv("rows.csv", rows_for("gaussian-mixture"))
     os.mkfifo("pipe.csv")

@@ -30,6 +30,7 @@ _MODELS = re.compile(r"\bmethod='(linear|network|trees)'")
 _SPELLED = {
     "leave it out (columns)": "leave it out (--columns names the others)",
     "missing='indicator'": "--missing indicator",
+    "format is None: ": "--format is missing: ",
     "ask for more draws or a longer warm_up": "ask for more --draws, or for a smaller model",
     "ask for more refits": "ask for more --refits",
     " If others are to come, pass classes= to partial_fit.": "",

@@ -7,6 +7,8 @@ from sklearn.model_selection import train_test_split
 
 import kullback
 from kullback import Classifier, Regressor
+from kullback.estimators.conditional._design import Design
+from kullback.estimators.data import _pairs
 from kullback.learning import combine
 
 METHODS = {"network": {"method": "network"}, "trees": {"method": "trees"}}
@@ -126,3 +128,20 @@ def test_streams_teach_networks():
         found.partial_fit(X[at : at + 500], y[at : at + 500], classes=[0, 1])
     assert found.score(X, y) > 0.9
     assert found.n_points_seen_ == 4000
+
+
+@pytest.mark.filterwarnings("ignore:The network still gains")
+def test_small_tables_become_inputs_once_and_large_ones_give_the_same_bits(monkeypatch):
+    X, y = bent(100)
+    rows, matrix = [], Design.matrix
+    monkeypatch.setattr(Design, "matrix", lambda self, table: rows.append(len(table)) or matrix(self, table))
+
+    def answers():
+        found = Regressor(method="network", hidden_layer_sizes=(4,), max_iter=5, random_state=0).fit(X, y)
+        return found.predict_distribution(X[:20]).free
+
+    small, asked = answers(), sum(rows)
+    assert asked < 2 * len(X)
+    monkeypatch.setattr(_pairs, "RESIDENT", 0)
+    np.testing.assert_array_equal(answers(), small)
+    assert sum(rows) - asked > 5 * len(X)

@@ -112,6 +112,18 @@ def test_classes_that_are_missing_or_mixed(entry, message):
         Classifier().fit(X, y)
 
 
+@pytest.mark.parametrize("kind", ["string", "category", "object"])
+def test_missing_names_of_classes_are_named_or_completed_whatever_pandas_holds_them_in(kind):
+    X, names = np.arange(20.0)[:, None], np.where(np.arange(20) % 3 > 0, "a", "b")
+    fitted, gaps = Classifier().fit(X, names), pd.Series(names).astype(kind).mask(X[:, 0] > 15)
+    for ask in (Classifier().fit, fitted.score_samples):
+        with pytest.raises(ValueError, match="y lacks the class of row 16"):
+            ask(X, gaps)
+    expected = np.where(X[:, 0] > 15, fitted.predict(X), names)
+    np.testing.assert_array_equal(kullback.complete(fitted, gaps, inputs=X).v, expected)
+    assert np.all(fitted.predict_distribution(X).log_prob(gaps)[16:] == 0)
+
+
 @pytest.mark.parametrize("method", ["network", "trees"])
 def test_targets_that_are_alike_are_not_blamed_on_numbers_nor_on_rows_that_are_held_out(method):
     X = np.arange(20.0).reshape(10, 2) ** 2

@@ -20,5 +20,11 @@ def places_of(classes: np.ndarray, names: np.ndarray) -> np.ndarray:
 def split_missing(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return which names are there, and those that are."""
     names = list(y)
-    there = np.array([name is not None and name == name for name in names], dtype=bool)  # NaN is not itself
+    there = np.array([is_there(name) for name in names], dtype=bool)
     return there, np.array([name for name, is_there in zip(names, there, strict=True) if is_there])
+
+
+def is_there(name: Any) -> bool:
+    """Whether it is a name: None is none, NaN is not itself, and of NA in pandas no one knows."""
+    same = name == name
+    return name is not None and isinstance(same, bool | np.bool_) and bool(same)

@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import column_or_1d
 
 from kullback.estimators._model_estimator import all_or_nothing
-from kullback.estimators.conditional._classes import places_of, split_missing
+from kullback.estimators.conditional._classes import is_there, places_of, split_missing
 from kullback.estimators.conditional._estimator import CONSTRAINTS, ConditionalEstimator, learns_from_streams
 from kullback.estimators.data._columns import Shape
 
@@ -224,9 +224,9 @@ def _check_whole(y: np.ndarray) -> None:
     """Raise where names of classes are missing, or names and numbers are mixed."""
     if y.dtype != object:
         return
-    missing = [name is None or name != name for name in y.tolist()]  # NaN is not itself
-    if any(missing):
-        raise ValueError(f"y lacks the class of row {missing.index(True)}: leave out rows without one.")
+    there = [is_there(name) for name in y.tolist()]
+    if not all(there):
+        raise ValueError(f"y lacks the class of row {there.index(False)}: leave out rows without one.")
     kinds = {isinstance(name, str) for name in y.tolist()}
     if len(kinds) > 1:
         raise ValueError("y holds text and numbers: classes must all be text, or all numbers.")

@@ -32,7 +32,7 @@ from kullback.learning import (
     negative_log_likelihood,
 )
 from kullback.models import Conditional, MixtureKind, Network, ensemble, even_mixture
-from kullback.runtime import as_numpy, computing
+from kullback.runtime import as_numpy, computing, filter_jit, light_jit
 
 #: Epochs at most, the rate of Adam, and the gain in nats per row that is none, where no numbers are given.
 _MAX_ITER, _RATE, _TOLERANCE = 300, 1e-3, 1e-4
@@ -254,7 +254,7 @@ def _check_precision(estimator: Any, targets: np.ndarray) -> None:
         raise ValueError("y spreads too little or too much for float32: use other units, or dtype='float64'.")
 
 
-@adaptive_jit
+@functools.partial(filter_jit, compiler=light_jit)  # every epoch asks for it
 def _log_likelihood(model: Any, batch: Batch) -> Any:
     return model.log_likelihood(batch)
 

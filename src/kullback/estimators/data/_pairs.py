@@ -30,6 +30,7 @@ class Pairs:
     ):
         self.table, self.targets, self.weight, self.design = table, targets, weight, design
         self.missing = bool(np.isnan(targets).any())
+        self._all_inputs: dict[np.dtype[Any], np.ndarray] = {}
 
     def __len__(self) -> int:
         return len(self.table)
@@ -60,7 +61,20 @@ class Pairs:
         targets = np.asarray(self.targets[places], dtype=dtype)
         weight = np.ones(len(targets), dtype) if self.weight is None else self.weight[places].astype(dtype)
         observed = ~np.isnan(targets) if self.missing else None
-        return Batch(targets, weight, 0.0, observed, inputs=self.design(self.table[places]).astype(dtype))
+        return Batch(targets, weight, 0.0, observed, inputs=self._inputs(places, np.dtype(dtype)))
+
+    def _inputs(self, places: Any, dtype: np.dtype[Any]) -> np.ndarray:
+        """Return the inputs of some rows; those of a small table are worked out once, for they come every epoch."""
+        if len(self) * self._width > RESIDENT:
+            return self.design(self.table[places]).astype(dtype)
+        if dtype not in self._all_inputs:
+            self._all_inputs[dtype] = self.matrix().astype(dtype)
+        return self._all_inputs[dtype][places]
+
+    @functools.cached_property
+    def _width(self) -> int:
+        """How many inputs a model has."""
+        return self.design(self.table[:1]).shape[1]
 
     def padded_batch(self, here: slice) -> Batch:
         """Return rows in 64 bits, with rows of weight 0 up to one of few sizes."""
