@@ -218,6 +218,29 @@ def test_entries_are_made_binary_as_asked_for(fitted):
     assert chisquare(counts, 2000 * np.array(expected)).pvalue > 1e-3
 
 
+def in_units(unit, method, stream):
+    """Return a machine that has learned from rows whose weights are in these units, from all of them or in parts."""
+    X, weight, found = patterns(), unit * np.linspace(0.5, 1.5, 320), machine(method=method)
+    if not stream:
+        return found.fit(X, sample_weight=weight)
+    for part in np.split(np.arange(320), 4):
+        found.partial_fit(X[part], sample_weight=weight[part])
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("method", "stream"), [(METHODS[0], False), *(slow(method, True) for method in METHODS), slow(METHODS[1], False)]
+)
+def test_weights_of_rows_may_be_in_any_units(method, stream):
+    """Those that sum to 1 stopped the natural gradient, whose steps are as long as they have points."""
+    usual = in_units(1.0, method, stream)
+    for unit in (2.0**-20, 2.0**20):
+        found = in_units(unit, method, stream)
+        assert_equal_networks(usual, found)
+        assert found.n_points_seen_ == usual.n_points_seen_ * unit
+
+
 class Recorder(kullback.HelmholtzMachine):
     """Keeps the rows of each call that it learns from."""
 

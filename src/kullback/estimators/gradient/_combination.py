@@ -67,6 +67,6 @@ def combine_networks(fitted: Sequence[Any], weights: Any, random_state: Any) -> 
         if found.excess is not None:
             result.combination_excess_ = [float(found.excess.value), float(found.excess.standard_error)]
     FitRecord.combine(records).write(result)
-    result.n_points_given_ = sum(given)
+    result.n_points_given_, result.row_weight_ = sum(given), getattr(first, "row_weight_", 1.0)
     result.learning_curve_ = np.zeros((0, 4))
     return result

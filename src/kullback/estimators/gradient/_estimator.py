@@ -61,6 +61,7 @@ _OF_A_FIT = (
     "unfinished_",
     "n_steps_",
     "n_points_given_",
+    "row_weight_",
     "n_points_seen_",
     "learning_curve_",
     "prequential_",
@@ -89,6 +90,8 @@ class GradientEstimator(TableEstimator):
         points it is the mean.
     n_points_given_ : float
         The weight of the rows that it was given, each counted once for all epochs: `combine` weighs by it.
+    row_weight_ : float
+        What a row weighed on average when it began, so that weights may be in any units.
     lower_bounds_ : list of float
         The mean objective of each epoch of the last fit.
     validation_scores_, validation_errors_ : list of float
@@ -158,6 +161,8 @@ class GradientEstimator(TableEstimator):
         rows = self._rows(X, sample_weight, first=not goes_on, least=2)
         self._check_missing(rows)
         check_weight(rows.weight, self.dtype)
+        if not goes_on:
+            self.row_weight_ = rows.mass / len(rows)
         self.n_points_given_ = rows.mass
         train, held = self._split(rows)
         data = Minibatches(functools.partial(self._batch, train), len(train), self.batch_size, self.seed_)
@@ -216,6 +221,8 @@ class GradientEstimator(TableEstimator):
             return self
         self._check_missing(rows)
         check_weight(rows.weight, self.dtype)
+        if first:
+            self.row_weight_ = rows.mass / len(rows)
         data: Any = Minibatches(functools.partial(self._batch, rows), len(rows), self.batch_size, shuffle=False)
         if self._inertia and not first:
             seed = self.seed_ + self.n_steps_
