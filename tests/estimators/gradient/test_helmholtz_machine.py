@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 from scipy.stats import chisquare
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import kullback
 from kullback.core import Batch
@@ -72,6 +72,26 @@ def test_scores_are_those_of_the_exact_likelihood_within_their_errors(fitted):
     some, errors = fitted.score_samples(missing, draws=2000, return_std=True)
     observed = ~np.isnan(missing)
     assert (np.abs(some - fitted.to_model().log_likelihood(Batch(missing, observed=observed))) < 5 * errors).all()
+
+
+def test_one_draw_scores_a_row_and_has_no_standard_error(fitted):
+    """It is the weight of one of the four states of what is hidden."""
+    X, model = patterns(64, seed=1), fitted.to_model()
+    v, h = np.repeat(X[:, None], 4, axis=1), np.array([[[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]] * 64)
+    weights = model.log_prob(v, h) - model.recognition_log_prob(v, h)
+    found = fitted.score_samples(X, draws=1)
+    np.testing.assert_allclose(np.abs(found[:, None] - weights).min(axis=1), 0, atol=1e-6)
+    with pytest.raises(ValueError, match="draws is 1: a single draw has no standard error, so take 2 or more"):
+        fitted.score_samples(X, draws=1, return_std=True)
+
+
+def test_what_has_learned_in_one_way_does_not_go_on_in_another(fitted):
+    other = copy.deepcopy(fitted).set_params(method="reweighted", warm_start=True)
+    for learn in (other.partial_fit, other.fit):
+        with pytest.raises(ValueError, match="describe another network than the one that has learned"):
+            learn(patterns(64))
+    with pytest.raises(NotFittedError):
+        kullback.combine([fitted, machine()])
 
 
 def test_hidden_layers_are_features_and_lead_back(fitted):

@@ -6,6 +6,7 @@ import functools
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import equinox as eqx
@@ -39,7 +40,7 @@ from kullback.learning import (
     begin,
     fit,
 )
-from kullback.runtime import as_numpy, computing
+from kullback.runtime import as_numpy, computing, tensor_shapes
 
 #: What every constructor takes, as it is named in scikit-learn's own networks.
 GRADIENT_CONSTRAINTS: dict[str, list[Any]] = {
@@ -156,7 +157,9 @@ class GradientEstimator(TableEstimator):
             raise ValueError("X is a Dask collection: go through its blocks with fit_stream, or pass an array.")
         unfinished = self.__dict__.pop("unfinished_", None) if self._callback.resume_from is not None else None
         goes_on = self._warm or self._callback.resume_from is not None
-        if not goes_on:
+        if goes_on:
+            self._check_described()
+        else:
             self._forget(on_stream=False)
         rows = self._rows(X, sample_weight, first=not goes_on, least=2)
         self._check_missing(rows)
@@ -257,7 +260,7 @@ class GradientEstimator(TableEstimator):
         draws : int
             Draws of what is hidden for each row.
         return_std : bool
-            Whether the standard error of each number is returned too.
+            Whether the standard error of each number is returned too; that of an estimate takes 2 draws.
 
         Returns
         -------
@@ -266,9 +269,13 @@ class GradientEstimator(TableEstimator):
         """
         check_is_fitted(self)
         rows, model = self._question(X, least=1)
-        found, errors = check_answers(self._estimates(model, rows, check_count("draws", draws)), logarithms=True)
-        found, errors = (each.astype(rows.X.dtype, copy=False) for each in (found, errors))
-        return (found, errors) if return_std else found
+        found, errors = self._estimates(model, rows, check_count("draws", draws))
+        found = check_answers(found, logarithms=True).astype(rows.X.dtype, copy=False)
+        if not return_std:
+            return found
+        if draws == 1 and np.all(np.isposinf(errors)):
+            raise ValueError("draws is 1: a single draw has no standard error, so take 2 or more.")
+        return found, check_answers(errors).astype(rows.X.dtype, copy=False)
 
     def sample(self, n_samples: int = 1) -> np.ndarray:
         """Draw points from the fitted model."""
@@ -291,6 +298,12 @@ class GradientEstimator(TableEstimator):
         return float(check_answers(np.asarray(self._mean_score(model, rows, 100)[0]), logarithms=True))
 
     # --- between attributes_ and models -------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted estimator to a file that runs no code when it is read. A crash leaves no half file."""
+        check_is_fitted(self)
+        self._check_described()
+        super().save(path)
 
     def to_model(self) -> Model:
         """Return the fitted network, with NumPy arrays."""
@@ -350,6 +363,25 @@ class GradientEstimator(TableEstimator):
         for name in (*self._trees, *_OF_A_FIT):
             self.__dict__.pop(name, None)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
+
+    def _validate_once(self) -> None:
+        before = getattr(self, "_checked", None)
+        super()._validate_once()
+        if self._checked is not before and hasattr(self, "network_"):
+            self._check_described()
+
+    def _check_described(self) -> None:
+        """Raise unless the parameters, which may have been set since, describe the networks that are there."""
+        described = self._tree_shapes()
+        for name in self._trees:
+            held, wanted = (tensor_shapes(name, tree) for tree in (getattr(self, name), described[name]))
+            for place in [*held, *wanted]:
+                is_now, would_be = held.get(place, "missing"), wanted.get(place, "missing")
+                if is_now != would_be:
+                    raise ValueError(
+                        f"The parameters describe another network than the one that has learned ({place} is {is_now}, "
+                        f"and would be {would_be}): set them back, or begin anew with fit."
+                    )
 
     def _plan(self, steps: int) -> None:
         """Prepare the learner for so many steps from now on, where it has to know how many there will be."""
