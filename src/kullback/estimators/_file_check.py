@@ -52,6 +52,7 @@ def _is_schedule(value: Any) -> bool:
 
 _WHOLE = Rule(_is_whole, "a whole number, 0 or more")
 _AMOUNT = Rule(_is_amount, "a finite number, 0 or more")
+_POSITIVE = Rule(lambda value: _is_amount(value) and value > 0, "a finite number above 0")
 #: Attributes_ that are no parameters of the model.
 _RULES: dict[str, Rule] = {
     "n_features_in_": _WHOLE,
@@ -64,6 +65,7 @@ _RULES: dict[str, Rule] = {
     "n_trials_": _WHOLE,
     "n_points_seen_": _AMOUNT,
     "n_points_given_": _AMOUNT,
+    "row_weight_": _POSITIVE,
     "n_sequences_seen_": _AMOUNT,
     "schedule_": Rule(_is_schedule, "the first step of a fit, and how many there are"),
     "gibbs_calls_": _WHOLE,

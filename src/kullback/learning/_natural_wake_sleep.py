@@ -66,9 +66,9 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
     Parameters
     ----------
     rate, delay, power : float
-        γ_t = rate·(1 + t / delay)^−power, with t the points seen divided by `batch`. It has to decay: a constant rate γ
-        leaves about γ·d / 4·batch nats of noise, with d the parameters of the generation network. So `delay` is 20
-        for 180,000 of them and longer for fewer, 20·(180,000·batch / 32·d)^¾, where it is None.
+        γ_t = rate·(1 + t / delay)^−power, with t the points seen divided by those of a usual step. It has to decay: a
+        constant rate γ leaves about γ·d / 4·batch nats of noise, with d the parameters of the generation network. So
+        `delay` is 20 for 180,000 of them and longer for fewer, 20·(180,000·batch / 32·d)^¾, where it is None.
     damping, floor : float
         λ and ε. A rate above the damping is unsafe.
     radius : float
@@ -78,7 +78,9 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
     fisher : "data" or "model"
         Whether moments are those of weighted draws for data, or of dreams.
     batch : int
-        The points of a usual step. One of fewer points goes less far.
+        The rows of a usual step. One of fewer goes less far.
+    row_weight : float
+        What a usual row weighs: rows and points are the same at 1.
     refresh, memory : int, float
         Steps between inverses, and how much of the moments stays at each of them.
     streams : bool
@@ -95,6 +97,7 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
     floor: Numeric
     radius: Numeric
     batch: Numeric
+    row_weight: Numeric
     memory_share: Numeric
     draws: int = eqx.field(static=True)
     fisher: str = eqx.field(static=True)
@@ -115,6 +118,7 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
         refresh: int = 20,
         memory: float = 0.9,
         streams: bool = False,
+        row_weight: float = 1.0,
     ):
         check_draws(draws)
         if fisher not in ("data", "model"):
@@ -122,7 +126,7 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
         self.rate, self.power = as_number(rate), as_number(power)
         self.delay = None if delay is None else as_number(delay)
         self.damping, self.floor, self.radius = as_number(damping), as_number(floor), as_number(radius)
-        self.batch, self.memory_share = as_number(batch), as_number(memory)
+        self.batch, self.row_weight, self.memory_share = as_number(batch), as_number(row_weight), as_number(memory)
         self.draws, self.fisher, self.refresh, self.streams = draws, fisher, refresh, streams
 
     # --- what it keeps ------------------------------------------------------------------------------------
@@ -179,9 +183,10 @@ class NaturalWakeSleep(Learner[HelmholtzMachine, Metric, None, tuple[Any, LayerM
         dtype = first.dtype
         length = sum(jnp.vdot(u, g) for u, g in zip(jax.tree.leaves(direction), jax.tree.leaves(gradient), strict=True))
         delay = self._usual_delay(model) if self.delay is None else self.delay
-        rate = self.rate * (1 + clock.points / self.batch / delay) ** -self.power
+        usual = self.batch * self.row_weight
+        rate = self.rate * (1 + clock.points / usual / delay) ** -self.power
         rate = jnp.minimum(rate, jnp.sqrt(2 * self.radius / jnp.maximum(length, 1e-30)))
-        rate = (rate * jnp.minimum(1, slope.mass / self.batch)).astype(dtype)
+        rate = (rate * jnp.minimum(1, slope.mass / usual)).astype(dtype)
         moved = moved_by(model, jax.tree.map(lambda leaf: rate * leaf, direction))
         return moved, state, StepInfo(jnp.negative(slope.loss), slope.mass)
 

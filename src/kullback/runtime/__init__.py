@@ -15,7 +15,7 @@ from kullback.runtime._one_kernel import one_kernel
 from kullback.runtime._quick import light_jit, quick_jit
 from kullback.runtime._round_length import round_length
 from kullback.runtime._sharing import compilations_are_shared, sharing_compilations
-from kullback.runtime._tensor_tree import read_tree, tensor_names, tensors_of
+from kullback.runtime._tensor_tree import read_tree, tensor_names, tensor_shapes, tensors_of
 
 __all__ = [
     "as_numpy",
@@ -35,6 +35,7 @@ __all__ = [
     "round_length",
     "sharing_compilations",
     "tensor_names",
+    "tensor_shapes",
     "tensors_of",
     "users_settings",
 ]

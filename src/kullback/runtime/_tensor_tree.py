@@ -19,6 +19,13 @@ def tensor_names(prefix: str, tree: Any) -> set[str]:
     return {prefix + jax.tree_util.keystr(path) for path, leaf in leaves if _is_stored(leaf)}
 
 
+def tensor_shapes(prefix: str, tree: Any) -> dict[str, str]:
+    """Return the type and the shape of each array of a tree, in words, by the name that it has in a file."""
+    leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
+    stored = {prefix + jax.tree_util.keystr(path): leaf for path, leaf in leaves if _is_stored(leaf)}
+    return {name: f"{np.dtype(leaf.dtype).name} of shape {tuple(leaf.shape)}" for name, leaf in stored.items()}
+
+
 def _is_stored(leaf: Any) -> bool:
     return isinstance(leaf, jax.ShapeDtypeStruct) or is_array(leaf)
 

@@ -119,6 +119,26 @@ def test_warm_start_goes_on_where_the_last_fit_ended():
     assert any((a != b).any() for a, b in zip(before, leaves(found), strict=True))
 
 
+def test_parameters_that_describe_another_network_are_refused(fitted, tmp_path):
+    """Such a network learned as if they had not changed, and its file could not be read."""
+    other, path = pickle.loads(pickle.dumps(fitted)), tmp_path / "network.safetensors"
+    other.partial_fit(table(64))
+    before = leaves(other)
+    other.set_params(width=17, warm_start=True)
+    sentence = r"another network than the one that has learned \(network_.*, and would be float32 of shape .*17"
+    for ask in (lambda: other.partial_fit(table(64)), lambda: other.fit(table()), lambda: other.save(path)):
+        with pytest.raises(ValueError, match=sentence):
+            ask()
+    assert not path.exists()
+    for a, b in zip(before, leaves(other), strict=True):
+        np.testing.assert_array_equal(a, b)
+    other.set_params(width=16, dtype="float64")
+    with pytest.raises(ValueError, match="would be float64 of shape"):
+        other.partial_fit(table(64))
+    other.set_params(dtype="float32", learning_rate=1e-3, batch_size=32).partial_fit(table(64)).save(path)
+    assert_equal_networks(SmallAutoencoder.load(path), other)
+
+
 def test_weights_count_rows():
     X = table(64)
     weight = np.arange(64) % 3 * 1.0

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 from scipy.stats import chisquare
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import kullback
 from kullback.core import Batch
@@ -67,14 +67,30 @@ def test_scores_are_those_of_the_exact_likelihood_within_their_errors(fitted):
     exact = np.asarray(fitted.to_model().log_likelihood(Batch(X)))
     assert (np.abs(found - exact) < 5 * errors).all()
     np.testing.assert_array_equal(found[::-1], fitted.score_samples(X[::-1], draws=2000))  # wherever a row stands
-    one, unknown = fitted.score_samples(X, draws=1, return_std=True)
-    assert np.isfinite(one).all()
-    assert np.isinf(unknown).all()
     missing = X.copy()
     missing[:, 1] = np.nan
     some, errors = fitted.score_samples(missing, draws=2000, return_std=True)
     observed = ~np.isnan(missing)
     assert (np.abs(some - fitted.to_model().log_likelihood(Batch(missing, observed=observed))) < 5 * errors).all()
+
+
+def test_one_draw_scores_a_row_with_an_error_that_nobody_knows(fitted):
+    """It is the weight of one of the four states of what is hidden."""
+    X, model = patterns(64, seed=1), fitted.to_model()
+    v, h = np.repeat(X[:, None], 4, axis=1), np.array([[[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]] * 64)
+    weights = model.log_prob(v, h) - model.recognition_log_prob(v, h)
+    found, unknown = fitted.score_samples(X, draws=1, return_std=True)
+    np.testing.assert_allclose(np.abs(found[:, None] - weights).min(axis=1), 0, atol=1e-6)
+    assert np.isposinf(unknown).all()
+
+
+def test_what_has_learned_in_one_way_does_not_go_on_in_another(fitted):
+    other = copy.deepcopy(fitted).set_params(method="reweighted", warm_start=True)
+    for learn in (other.partial_fit, other.fit):
+        with pytest.raises(ValueError, match="describe another network than the one that has learned"):
+            learn(patterns(64))
+    with pytest.raises(NotFittedError):
+        kullback.combine([fitted, machine()])
 
 
 def test_hidden_layers_are_features_and_lead_back(fitted):
@@ -219,6 +235,29 @@ def test_entries_are_made_binary_as_asked_for(fitted):
     counts = np.bincount(np.argmin(np.abs(drawn - every).sum(axis=2), axis=1), minlength=16)
     expected = [0.9**ones * 0.1 ** (4 - ones) for ones in np.sum(list(itertools.product([0, 1], repeat=4)), axis=1)]
     assert chisquare(counts, 2000 * np.array(expected)).pvalue > 1e-3
+
+
+def in_units(unit, method, stream):
+    """Return a machine that has learned from rows whose weights are in these units, from all of them or in parts."""
+    X, weight, found = patterns(), unit * np.linspace(0.5, 1.5, 320), machine(method=method)
+    if not stream:
+        return found.fit(X, sample_weight=weight)
+    for part in np.split(np.arange(320), 4):
+        found.partial_fit(X[part], sample_weight=weight[part])
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("method", "stream"), [(METHODS[0], False), *(slow(method, True) for method in METHODS), slow(METHODS[1], False)]
+)
+def test_weights_of_rows_may_be_in_any_units(method, stream):
+    """Those that sum to 1 stopped the natural gradient, whose steps are as long as they have points."""
+    usual = in_units(1.0, method, stream)
+    for unit in (2.0**-20, 2.0**20):
+        found = in_units(unit, method, stream)
+        assert_equal_networks(usual, found)
+        assert found.n_points_seen_ == usual.n_points_seen_ * unit
 
 
 class Recorder(kullback.HelmholtzMachine):

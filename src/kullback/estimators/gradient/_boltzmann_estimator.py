@@ -275,14 +275,6 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grad
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _check_begun(self) -> None:
-        super()._check_begun()
-        if hasattr(self, "network_") and (self.memory_.hidden is not None) != bool(self.persistent):
-            raise ValueError(
-                f"persistent is {bool(self.persistent)}, and was {not self.persistent} when this machine was begun: "
-                "set it back, or fit anew without warm_start."
-            )
-
     def _held(self) -> RestrictedBoltzmannMachine:
         check_is_fitted(self)
         network: RestrictedBoltzmannMachine = self.network_

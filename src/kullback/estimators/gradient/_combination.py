@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from kullback.estimators._fit_record import FitRecord
 from kullback.learning import Epochs, combine_by_dreams, shares
@@ -33,6 +34,8 @@ def combine_networks(fitted: Sequence[Any], weights: Any, random_state: Any) -> 
     mixture of all is its `combination_excess_`, in nats per row with the standard error, where likelihoods are known
     with their constants.
     """
+    for one in fitted:
+        check_is_fitted(one)
     records = [FitRecord.of(one) for one in fitted]
     given = [float(vars(one).get("n_points_given_", 0.0)) for one in fitted]
     if weights is None and sum(given) > 0:
@@ -67,6 +70,6 @@ def combine_networks(fitted: Sequence[Any], weights: Any, random_state: Any) -> 
         if found.excess is not None:
             result.combination_excess_ = [float(found.excess.value), float(found.excess.standard_error)]
     FitRecord.combine(records).write(result)
-    result.n_points_given_ = sum(given)
+    result.n_points_given_, result.row_weight_ = sum(given), getattr(first, "row_weight_", 1.0)
     result.learning_curve_ = np.zeros((0, 4))
     return result

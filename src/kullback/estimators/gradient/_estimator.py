@@ -6,6 +6,7 @@ import functools
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import equinox as eqx
@@ -39,7 +40,7 @@ from kullback.learning import (
     begin,
     fit,
 )
-from kullback.runtime import as_numpy, computing
+from kullback.runtime import as_numpy, computing, tensor_shapes
 
 #: What every constructor takes, as it is named in scikit-learn's own networks.
 GRADIENT_CONSTRAINTS: dict[str, list[Any]] = {
@@ -61,6 +62,7 @@ _OF_A_FIT = (
     "unfinished_",
     "n_steps_",
     "n_points_given_",
+    "row_weight_",
     "n_points_seen_",
     "learning_curve_",
     "prequential_",
@@ -89,6 +91,8 @@ class GradientEstimator(TableEstimator):
         points it is the mean.
     n_points_given_ : float
         The weight of the rows that it was given, each counted once for all epochs: `combine` weighs by it.
+    row_weight_ : float
+        What a row weighed on average when it began, so that weights may be in any units.
     lower_bounds_ : list of float
         The mean objective of each epoch of the last fit.
     validation_scores_, validation_errors_ : list of float
@@ -116,21 +120,6 @@ class GradientEstimator(TableEstimator):
     @abc.abstractmethod
     def _learner(self) -> Learner[Any, Any, Any, Any]:
         """What learns: often `Gradient(objective, Optimizer(learning_rate=self.learning_rate))`."""
-
-    def save(self, path: Any) -> None:
-        """Write the fitted estimator to a file. It must have the parameters with which its network was begun."""
-        check_is_fitted(self)
-        self._check_begun()
-        super().save(path)
-
-    def _check_begun(self) -> None:
-        """Raise where a parameter that a network keeps has another value than when it was begun."""
-        leaves = [leaf.dtype for leaf in jax.tree.leaves(vars(self).get("network_")) if eqx.is_inexact_array_like(leaf)]
-        if leaves and np.dtype(self.dtype) not in leaves:
-            raise ValueError(
-                f"dtype is {self.dtype}, and was {leaves[0]} when this network was begun: set it back, or fit anew "
-                "without warm_start."
-            )
 
     def _check_learns(self) -> None:
         """Raise if what was fitted cannot learn from rows, and so not from dreams."""
@@ -168,11 +157,15 @@ class GradientEstimator(TableEstimator):
             raise ValueError("X is a Dask collection: go through its blocks with fit_stream, or pass an array.")
         unfinished = self.__dict__.pop("unfinished_", None) if self._callback.resume_from is not None else None
         goes_on = self._warm or self._callback.resume_from is not None
-        if not goes_on:
+        if goes_on:
+            self._check_described()
+        else:
             self._forget(on_stream=False)
         rows = self._rows(X, sample_weight, first=not goes_on, least=2)
         self._check_missing(rows)
         check_weight(rows.weight, self.dtype)
+        if not goes_on:
+            self.row_weight_ = rows.mass / len(rows)
         self.n_points_given_ = rows.mass
         train, held = self._split(rows)
         data = Minibatches(functools.partial(self._batch, train), len(train), self.batch_size, self.seed_)
@@ -231,6 +224,8 @@ class GradientEstimator(TableEstimator):
             return self
         self._check_missing(rows)
         check_weight(rows.weight, self.dtype)
+        if first:
+            self.row_weight_ = rows.mass / len(rows)
         data: Any = Minibatches(functools.partial(self._batch, rows), len(rows), self.batch_size, shuffle=False)
         if self._inertia and not first:
             seed = self.seed_ + self.n_steps_
@@ -302,6 +297,12 @@ class GradientEstimator(TableEstimator):
 
     # --- between attributes_ and models -------------------------------------------------------------------
 
+    def save(self, path: str | Path) -> None:
+        """Write the fitted estimator to a file that runs no code when it is read. A crash leaves no half file."""
+        check_is_fitted(self)
+        self._check_described()
+        super().save(path)
+
     def to_model(self) -> Model:
         """Return the fitted network, with NumPy arrays."""
         check_is_fitted(self)
@@ -361,12 +362,30 @@ class GradientEstimator(TableEstimator):
             self.__dict__.pop(name, None)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
 
+    def _validate_once(self) -> None:
+        before = getattr(self, "_checked", None)
+        super()._validate_once()
+        if self._checked is not before and hasattr(self, "network_"):
+            self._check_described()
+
+    def _check_described(self) -> None:
+        """Raise unless the parameters, which may have been set since, describe the networks that are there."""
+        described = self._tree_shapes()
+        for name in self._trees:
+            held, wanted = (tensor_shapes(name, tree) for tree in (getattr(self, name), described[name]))
+            for place in [*held, *wanted]:
+                is_now, would_be = held.get(place, "missing"), wanted.get(place, "missing")
+                if is_now != would_be:
+                    raise ValueError(
+                        f"The parameters describe another network than the one that has learned ({place} is {is_now}, "
+                        f"and would be {would_be}): set them back, or begin anew with fit."
+                    )
+
     def _plan(self, steps: int) -> None:
         """Prepare the learner for so many steps from now on, where it has to know how many there will be."""
 
     def _place(self, data: Any, rule: Epochs, unfinished: dict[str, Any] | None = None) -> Place:
         """Return the place to go on from, or to begin at."""
-        self._check_begun()
         if not hasattr(self, "network_"):
             network = as_numpy(self._network(data.start(), jax.random.key(self.seed_)))
             return begin(self._learner, network, data, rule, self.seed_)

@@ -182,6 +182,7 @@ class HelmholtzMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gradie
                 fisher=self.fisher,
                 batch=batch,
                 streams=streams,
+                row_weight=getattr(self, "row_weight_", 1.0),
             )
             return AveragedIterates(step)
         numbers = {"learning_rate": rate, "delay": _ADAM_DELAY, "power": _ADAM_POWER, "b2": _ADAM_B2}
