@@ -199,6 +199,19 @@ def test_rows_are_foretold_as_the_estimator_sees_them(loss):
     np.testing.assert_allclose(halves.rows, [5 * each, 4 * each])
 
 
+@pytest.mark.parametrize("loss", [leave_future_out, prequential_loss])
+def test_a_model_of_independent_rows_has_no_future(loss):
+    class Table(Series):
+        def to_batch(self, X):
+            return Batch(X)
+
+    sentence = "^Table is a model of independent rows, not of a series: ask cross_validate without lengths.$"
+    with pytest.raises(TypeError, match=sentence):
+        loss(Table(), np.zeros((10, 1)))
+    with pytest.raises(TypeError, match=sentence):
+        cross_validate(Table(), np.zeros((10, 1)), lengths=[5, 5], folds=2)
+
+
 def test_rows_without_a_loss_are_named():
     class Broken:
         def get_params(self, deep=True):

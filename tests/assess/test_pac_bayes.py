@@ -184,6 +184,7 @@ def test_rows_that_happen_to_be_alike_are_not_refused():
         ({"y": Y - 1}, "y must hold classes 0, 1"),
         ({"y": Y + 1}, "y has classes up to 2"),
         ({"network": eqx.nn.Linear(3, 1, key=jax.random.key(0)), "X": X[:, :1, None]}, "a layer of 3 inputs"),
+        ({"X": X[:, :3]}, r"^x has shape \(2, 3\): a layer of 4 inputs needs a number"),
         ({"delta": 0.0}, "delta is 0.0"),
         ({"epochs": 0}, "epochs is 0"),
         ({"prior_scale": -1.0}, "prior_scale is -1.0"),

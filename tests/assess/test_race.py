@@ -122,6 +122,24 @@ def test_one_that_breaks_down_is_dropped_and_the_others_go_on():
         race({"a": Offset(), "b": Breaks()}, batches(5, first=100))
 
 
+def test_a_batch_that_no_candidate_can_score_changes_nothing():
+    class Narrow(Offset):
+        def score_samples(self, X):
+            if np.shape(X)[1] > 2:
+                raise ValueError(f"X has {np.shape(X)[1]} columns")
+            return super().score_samples(X)
+
+    found, other = (Race({"a": Narrow(), "b": Narrow(gain=0.1)}) for _ in range(2))
+    for batch in batches(2):
+        found.update(batch)
+        other.update(batch)
+    with pytest.raises(ValueError, match="^No candidate can score the batch; [ab], because: X has 3 columns$"):
+        found.update(np.zeros((5, 3)))
+    assert found.rows == other.rows
+    assert found.n_rows == other.n_rows
+    assert not found.dropped
+
+
 def test_targets_come_in_pairs():
     class Targets(Offset):
         def partial_fit(self, X, y):

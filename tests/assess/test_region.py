@@ -4,7 +4,7 @@ import scipy.stats
 
 from kullback.assess import credible_region
 from kullback.families import DiagonalGaussian, Gaussian, Poisson
-from kullback.models import Mixture
+from kullback.models import HiddenMarkovModel, Mixture
 
 TWO = Mixture([0.5, 0.5], DiagonalGaussian([[-3.0], [3.0]], [[1.0], [1.0]]))
 
@@ -60,5 +60,8 @@ def test_bad_input_is_one_sentence(call, sentence):
 def test_what_has_no_density_is_refused():
     with pytest.raises(TypeError, match="model is a int: give a model of the library, as `to_model"):
         credible_region(3)
+    chain = HiddenMarkovModel([1.0, 0.0], [[0.5, 0.5], [0.5, 0.5]], TWO.components)
+    with pytest.raises(TypeError, match="^model is a HiddenMarkovModel, whose rows follow each other: a region is of"):
+        credible_region(chain)  # a row alone would have the law of the first
     with pytest.raises(ValueError, match=r"Poisson answers for 10 rows with shape \(10, 1\): a region needs one"):
         credible_region(Poisson(3.0), draws=10)

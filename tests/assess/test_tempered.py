@@ -129,4 +129,7 @@ def test_chains_that_disagree_or_stand_still_are_named():
     assert "R̂ = " in diagnose(good + np.arange(4)[:, None]).problem
     assert "effective draws" in diagnose(np.cumsum(good, axis=1)).problem
     assert "have not moved" in diagnose(np.ones((4, 500))).problem
+    found = diagnose(good + 0.123 * np.arange(4)[:, None])
+    assert 1.01 < found.rhat < 1.0105
+    assert "R̂ = 1.011 and" in found.problem  # rounded to 1.010 the sentence would contradict itself
     assert "not finite" in diagnose(np.where(good > 2, np.nan, good)).problem

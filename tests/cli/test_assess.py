@@ -48,6 +48,8 @@ def test_it_prints_what_the_library_says(run, model, refused, monkeypatch):
     write_csv("one.csv", X[:1])
     assert "the data has 1 row:" in refused("assess", "m.safetensors", "one.csv", *QUICK)
     assert "needs MODEL and DATA" in refused("assess", "m.safetensors")
+    assert "--refits is 1: it must be a whole number" in refused("assess", "m.safetensors", "data.csv", "--refits", 1)
+    assert "--draws is 2: it must be a whole number" in refused("assess", "m.safetensors", "data.csv", "--draws", 2)
     assert "--n-components is for --choose" in refused("assess", "m.safetensors", "data.csv", "--n-components", "1:3")
     assert "--held-out needs --data" in refused("report", "m.safetensors", "--held-out", "new.csv")
 
@@ -72,6 +74,7 @@ def test_it_chooses_a_number_of_components(run, model, refused):
     assert "it holds rows out by itself" in refused("assess", "m.safetensors", "data.csv", *choose, "1:2")
     assert "did you mean gaussian-mixture" in refused("assess", "data.csv", "--choose", "gaussianmixture")
     assert "must be a range as 1:8" in refused("assess", "data.csv", *choose, "8:1")
+    assert "--refits is for a model" in refused("assess", "data.csv", *choose, "1:2", "--refits", 3)
 
 
 def test_counts_are_ranges_or_lists():

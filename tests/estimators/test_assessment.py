@@ -6,9 +6,11 @@ import sys
 
 import numpy as np
 import pytest
+import sklearn.mixture
 
 import kullback
 from kullback.estimators import assess_estimator
+from kullback.estimators._assessment import Units, compare
 from kullback.estimators._stability import SEEN_WITHIN, Refits, refit
 from kullback.families import DiagonalGaussian
 from kullback.models import Mixture
@@ -50,6 +52,37 @@ def test_of_several_sequences_the_unit_is_a_sequence(series):
     totals = [-series.score(X[start : start + 40]) for start in (0, 40, 80)]
     assert (facts["unit"], facts["units"], facts["rows"]) == ("sequence", 3, 120)
     assert facts["loss"]["data"]["value"] == pytest.approx(np.mean(totals))
+
+
+def test_sequences_are_compared_where_they_are_of_one_length():
+    losses = np.random.default_rng(0).normal(100.0, 1.0, 40)
+    alike = Units(losses[:20], np.full(20, 30), "sequence")
+    notes = []
+    found = compare(alike, Units(losses[20:], np.full(20, 30), "sequence"), notes)
+    assert found["value"] == pytest.approx(losses[:20].mean() - losses[20:].mean())
+    assert notes == []
+    # a loss of 100 nats by 30 rows, and of 50 by 15, say nothing of overfitting
+    assert compare(alike, Units(losses[20:] / 2, np.full(20, 15), "sequence"), notes) is None
+    assert notes == [
+        "There is no gap: the loss of a sequence grows with its length, and those of the data have 30 rows on average, "
+        "those held out 15."
+    ]
+    lengths = np.random.default_rng(1).integers(10, 50, (2, 20))  # whose means differ by chance
+    assert compare(*(Units(losses[:20], each, "sequence") for each in lengths), []) is not None
+
+
+@pytest.mark.slow
+def test_one_series_is_not_compared_with_several(series):
+    quick = {"draws": 0, "refits": 0}
+    for lengths, held_out, sentence in (
+        ([40, 40, 40], X[:50], "^the held-out data is one series and the data has several sequences: their losses are"),
+        (None, {"X": X[:50], "lengths": [20, 30]}, "^the data is one series and the held-out data has several sequen"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            assess_estimator(series, X, lengths=lengths, held_out=held_out, **quick)
+    facts = assess_estimator(series, X, lengths=[40] * 3, held_out={"X": X[:60], "lengths": [20] * 3}, **quick).facts
+    assert facts["loss"]["gap"] is None
+    assert facts["loss"]["held_out"]["units"] == 3
 
 
 @pytest.mark.slow
@@ -127,7 +160,7 @@ def test_what_cannot_be_assessed_is_refused(mixture):
         assess_estimator(mixture, X[:1])
     with pytest.raises(ValueError, match="^the held-out data has 1 row: an interval"):
         assess_estimator(mixture, X, held_out=X[:1])
-    with pytest.raises(ValueError, match="^the held-out data has 1 columns and the model 2: give the columns of the f"):
+    with pytest.raises(ValueError, match="^the held-out data has 1 column and the model 2: give the columns of th"):
         assess_estimator(mixture, X, held_out=X[:, :1])
     with pytest.raises(ValueError, match="GaussianMixture instance is not fitted yet"):
         assess_estimator(kullback.GaussianMixture(), X)
@@ -151,8 +184,25 @@ def test_what_a_model_does_not_take_is_refused(mixture):
     ):
         with pytest.raises(ValueError, match=sentence):
             assess_estimator(estimator, **given, **quick)
-    with pytest.raises(ValueError, match="^refits is -1: it must be a number of refits, 0 or more.$"):
-        assess_estimator(mixture, X, draws=0, refits=-1)
+    for options, sentence in (
+        ({"refits": -1}, "^refits is -1: it must be a whole number, 2 or more, or 0 to leave them out.$"),
+        ({"refits": 1}, "^refits is 1: it must be a whole number, 2 or more, or 0 to leave them out.$"),
+        ({"refits": 2.5}, "^refits is 2.5: it must be a whole number"),
+        ({"draws": 3}, "^draws is 3: it must be a whole number, 4 or more, or 0 to leave them out.$"),
+        ({"seed": -1}, "^seed is -1: it must be a whole number, 0 or more.$"),
+        ({"seed": None}, "^seed is None: it must be a whole number, 0 or more.$"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            assess_estimator(mixture, X, **{**quick, **options})
+
+
+def test_what_is_no_estimator_of_the_library_is_refused(mixture):
+    foreign = sklearn.mixture.GaussianMixture(2, random_state=0).fit(X)
+    for other, name in ((foreign, "GaussianMixture"), (mixture.to_model(), "Mixture"), ("m.safetensors", "str")):
+        with pytest.raises(TypeError, match=f"^estimator is a {name} of .*: give a fitted estimator of kullback.$"):
+            assess_estimator(other, X)
+    with pytest.raises(TypeError, match="^estimator is the class GaussianMixture: give an instance, fitted.$"):
+        assess_estimator(kullback.GaussianMixture, X)
 
 
 def test_rows_that_say_nothing_do_not_count(mixture):
@@ -171,6 +221,10 @@ def test_held_out_rows_that_the_model_has_seen_are_named(mixture):
     mixed = np.concatenate([X[:10], APART])
     facts = assess_estimator(mixture, X, held_out=mixed, draws=0, refits=0).facts
     assert facts["notes"] == ["Of the 50 held-out rows 10 are in the data too: they are no test of the model."]
+    for kind in (np.float32, np.int64):  # the same numbers, of another type
+        whole = np.round(X, 2) if kind is np.float32 else np.round(100 * X)
+        facts = assess_estimator(mixture, whole, held_out=whole[:10].astype(kind), draws=0, refits=0).facts
+        assert facts["notes"] == ["Of the 10 held-out rows 10 are in the data too: they are no test of the model."]
     letters = np.array([[0.0], [1.0]] * 10)  # rows that are alike by chance
     alike = kullback.CategoricalMixture(1, random_state=0).fit(letters)
     assert assess_estimator(alike, letters, held_out=letters[:9], draws=0, refits=0).facts["notes"] == []

@@ -39,7 +39,8 @@ def diagnose(losses: Float[np.ndarray, "chains draws"]) -> Diagnostics:
     rhat, effective = float(array_stats.rhat(losses)), float(array_stats.ess(losses))
     if rhat <= MOST_RHAT and effective >= LEAST_DRAWS:
         return Diagnostics(rhat, effective, None)
-    found = f"R̂ = {rhat:.3f} and {effective:.0f} effective draws of the loss"
+    # rounded away from what is wanted, so that the sentence does not contradict itself
+    found = f"R̂ = {np.ceil(1000 * rhat) / 1000:.3f} and {np.floor(effective):.0f} effective draws of the loss"
     wanted = f"{MOST_RHAT} or less and {LEAST_DRAWS:.0f} or more"
     return Diagnostics(
         rhat, effective, f"The chains have {found}, not {wanted}: ask for more draws or a longer warm_up."

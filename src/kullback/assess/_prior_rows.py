@@ -43,7 +43,11 @@ def shared_rows(X: Any, held_out: Any) -> int:
     >>> shared_rows([[0.1], [0.2], [0.3]], [[0.3], [0.4]]), shared_rows([[0], [1]] * 50, [[0], [1]] * 9)
     (1, 0)
     """
-    return _shared(*([repr(row) for row in np.asarray(table).tolist()] for table in (held_out, X)))
+    tables = [np.asarray(table) for table in (held_out, X)]
+    if all(table.dtype.kind in "biuf" for table in tables):  # the same numbers, whatever type they have
+        kind = np.float32 if any(table.dtype == np.float32 for table in tables) else np.float64
+        tables = [table.astype(kind) for table in tables]
+    return _shared(*([repr(row) for row in table.tolist()] for table in tables))
 
 
 def _shared(rows: Sequence[Hashable], others: Sequence[Hashable]) -> int:

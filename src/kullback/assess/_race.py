@@ -108,14 +108,19 @@ class Race:
         return [name for name in self.dropped if name not in before]
 
     def _scores(self, X: Any, y: Any) -> dict[str, NDArray[np.float64]]:
-        found = {}
+        found, errors = {}, {}
         for name, estimator in self.running.items():
             try:
                 found[name] = row_scores(estimator, X, y)
             except TypeError:
                 raise
             except Exception as error:
-                self._fail(name, error)
+                errors[name] = error
+        if not found:  # the batch is to blame, and the race goes on without it
+            name, failure = next(iter(errors.items()))
+            raise ValueError(f"No candidate can score the batch; {name}, because: {failure}") from failure
+        for name, failure in errors.items():
+            self._fail(name, failure)
         return found
 
     def _compare(self, scores: dict[str, NDArray[np.float64]], rows: int) -> None:

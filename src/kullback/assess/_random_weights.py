@@ -75,7 +75,7 @@ def _answer(mean: Any, log_scale: Any, key: Any, x: Any) -> Any:
 
 @_answer.register
 def _(mean: eqx.nn.Linear, log_scale: Any, key: Any, x: Any) -> Any:
-    if x.ndim != (1 if mean.in_features == "scalar" else 2):
+    if x.shape[1:] != (() if mean.in_features == "scalar" else (mean.in_features,)):
         raise ValueError(f"x has shape {x.shape}: a layer of {mean.in_features} inputs needs a number for each.")
     x = x.reshape(len(x), -1)
     center, variance = x @ mean.weight.T, (x * x) @ jnp.exp(2 * log_scale.weight).T

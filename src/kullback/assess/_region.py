@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
-from kullback.core import Batch, as_key
+from kullback.core import Batch, ClosedFormModel, as_key
 from kullback.geometry import density_grid, highest_density_threshold, pieces_above
 from kullback.runtime import filter_jit, in_float64, round_length
 
@@ -88,6 +88,11 @@ def credible_region(model: Any, level: float = 0.95, *, draws: int = 10_000, key
         raise TypeError(
             f"model is a {type(model).__name__}: give a model of the library, as `to_model()` of a fitted estimator "
             "returns it."
+        )
+    if isinstance(model, ClosedFormModel) and model.blank_carry() is not None:
+        raise TypeError(
+            f"model is a {type(model).__name__}, whose rows follow each other: a region is of independent rows, as "
+            "those of its emissions."
         )
     drawn = np.asarray(model.sample(as_key(key), (int(draws),)), np.float64)
     drawn = drawn[:, None] if drawn.ndim == 1 else drawn

@@ -1,5 +1,6 @@
 """Losses on rows that a fit has not seen: cross-validation, and for one long series the future only."""
 
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -35,6 +36,8 @@ def cross_validate(estimator: Any, X: Any, *, lengths: Any = None, folds: int = 
     units = len(X) if lengths is None else len(lengths)
     if lengths is not None and units == 1:
         raise ValueError("there is one sequence: cross-validation needs several, so ask leave_future_out.")
+    if lengths is not None:
+        _check_series(estimator)
     if not 2 <= folds <= units:
         raise ValueError(f"folds is {folds}: it must be 2 or more, and at most the {units} rows or sequences.")
     losses = np.empty(units)
@@ -46,6 +49,19 @@ def cross_validate(estimator: Any, X: Any, *, lengths: Any = None, folds: int = 
         else:
             losses[~inside] = _sequence_losses(clone(estimator), X, np.asarray(lengths), inside)
     return RowLosses(_finite(losses, "row" if lengths is None else "sequence"), np.ones(units))
+
+
+def _check_series(estimator: Any) -> None:
+    """Raise where an estimator has rows that do not follow each other."""
+    if not isinstance(estimator, WithModel):
+        return
+    try:
+        inspect.signature(estimator.to_batch).bind(None, None)
+    except TypeError:
+        raise TypeError(
+            f"{type(estimator).__name__} is a model of independent rows, not of a series: ask cross_validate without "
+            "lengths."
+        ) from None
 
 
 def _sequence_losses(estimator: Any, X: Any, lengths: Any, inside: Any) -> Float[np.ndarray, " held_out"]:
@@ -94,6 +110,7 @@ def leave_future_out(estimator: Any, X: Any, *, first: int | None = None, blocks
     def learn(past: Any, fresh: Any, before: Any) -> Any:
         return clone(estimator).fit(past)
 
+    _check_series(estimator)
     return _future_losses(learn, X, first, blocks)
 
 
@@ -107,6 +124,7 @@ def prequential_loss(estimator: Any, X: Any, *, first: int | None = None, blocks
     def learn(past: Any, fresh: Any, before: Any) -> Any:
         return (clone(estimator) if before is None else before).partial_fit(fresh)
 
+    _check_series(estimator)
     return _future_losses(learn, X, first, blocks)
 
 

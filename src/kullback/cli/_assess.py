@@ -39,13 +39,14 @@ def assess(
         ),
     ] = DRAWS,
     refits: Annotated[
-        int,
+        int | None,
         typer.Option(
-            help="Fits to resampled rows, for the loss out of bag and the stability of components; 0 leaves both out.",
+            help="Fits to resampled rows, for the loss out of bag and the stability of components; 0 leaves both out. "
+            f"Default: {REFITS}.",
             min=0,
             metavar="INTEGER",
         ),
-    ] = REFITS,
+    ] = None,
     random_state: Annotated[
         int, typer.Option(help="The seed of chains, resamples and folds.", min=0, metavar="INTEGER")
     ] = 0,
@@ -69,6 +70,7 @@ def assess(
 
     if choose is None:
         _check_model_form(data, n_components, columns)
+        refits = REFITS if refits is None else refits
         show_activity(f"reading {data} and compiling", as_json)
         facts = assess_file(subject, str(data), held_out, format, header, draws=draws, refits=refits, seed=random_state)
         lines = assessment_lines(facts)
@@ -77,6 +79,8 @@ def assess(
 
         if data is not None or held_out is not None:
             raise ValueError("--choose takes the data alone, no model and no --held-out: it holds rows out by itself.")
+        if refits is not None:
+            raise ValueError("--refits is for a model: --choose fits to folds.")
         show_activity(f"reading {subject} and compiling", as_json)
         facts = choose_components(
             choose, subject, n_components or "1:8", draws, random_state, columns, format=format, header=header

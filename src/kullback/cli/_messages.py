@@ -33,6 +33,8 @@ _SPELLED = {
     "format is None: ": "--format is missing: ",
     "ask for more draws or a longer warm_up": "ask for more --draws, or for a smaller model",
     "ask for more refits": "ask for more --refits",
+    "refits is ": "--refits is ",
+    "draws is ": "--draws is ",
     " If others are to come, pass classes= to partial_fit.": "",
     "Pass all classes to the first call of partial_fit.": "Begin with rows that have all classes (--batch-rows), or "
     "fit to a file.",

@@ -17,12 +17,14 @@ from kullback.assess import (
     leave_future_out,
     shared_rows,
 )
-from kullback.estimators._registry import REGISTRY, Capabilities
+from kullback.estimators._registry import REGISTRY, Capabilities, estimator_class
 from kullback.estimators._stability import Refits, refit
 from kullback.numerics import counted
 
 #: Standard errors of an interval of 95 %, to each side.
 _REACH = 1.96
+#: Mean lengths of sequences that are so many standard errors apart differ by more than chance.
+_FAR = 3.0
 
 Facts = dict[str, Any]
 
@@ -38,11 +40,16 @@ class Assessment(NamedTuple):
 
 
 class Units(NamedTuple):
-    """Rows, or sequences where there are several: a loss in nats for each of them."""
+    """Rows, or sequences where there are several: a loss in nats for each of them, and how many rows it has."""
 
     losses: np.ndarray
-    rows: int
+    lengths: np.ndarray
     name: str
+
+    @property
+    def rows(self) -> int:
+        """The rows of all of them."""
+        return int(self.lengths.sum())
 
 
 def assess_estimator(
@@ -80,7 +87,7 @@ def assess_estimator(
     -------
     Assessment
         Losses and criteria are in nats per unit: a row, or a sequence where there are several. What cannot be said has
-        a sentence in `notes`.
+        a sentence in `notes`. There is no gap between sequences of other lengths.
 
     Examples
     --------
@@ -92,8 +99,9 @@ def assess_estimator(
     (5, 2.06)
 
     """
+    can = _capabilities(estimator)
     check_is_fitted(estimator)
-    can = REGISTRY[type(estimator).__name__].capabilities
+    _check_settings(draws, refits, seed)
     notes: list[str] = []
     call = _as_call(estimator, can, "data", {"X": X, "y": y, "lengths": lengths, "inputs": inputs}, notes)
     X, data = call["X"], _measure(estimator, can, "data", **call)
@@ -107,6 +115,7 @@ def assess_estimator(
         given = held_out if isinstance(held_out, dict) else {"X": held_out}
         other = _as_call(estimator, can, "held-out data", given, notes)
         apart = _measure(estimator, can, "held-out data", **other)
+        _check_units(data, apart)
         if shared := shared_rows(X, other["X"]):
             many = f"Of the {apart.rows:,} held-out rows {shared:,}"
             notes.append(f"{many} are in the data too: they are no test of the model.")
@@ -124,7 +133,7 @@ def assess_estimator(
         "loss": {
             "data": _interval(data.losses),
             "held_out": None if apart is None else _interval(apart.losses),
-            "gap": None if apart is None else _gap(data.losses, apart.losses),
+            "gap": None if apart is None else compare(data, apart, notes),
             "out_of_bag": None if found is None or found.losses is None else _interval(found.losses.held_out),
             "future": _future(estimator, X, inputs, notes) if one_series and refits else None,
         },
@@ -133,6 +142,37 @@ def assess_estimator(
         "notes": notes,
     }
     return Assessment(facts, [] if found is None else found.models)
+
+
+def _capabilities(estimator: Any) -> Capabilities:
+    """Return what an estimator can be asked; refuse one that is not of this library."""
+    kind = type(estimator)
+    if isinstance(estimator, type):
+        raise TypeError(f"estimator is the class {estimator.__name__}: give an instance, fitted.")
+    if kind.__name__ not in REGISTRY or kind is not estimator_class(kind.__name__):
+        raise TypeError(f"estimator is a {kind.__name__} of {kind.__module__}: give a fitted estimator of kullback.")
+    return REGISTRY[kind.__name__].capabilities
+
+
+def _check_settings(draws: Any, refits: Any, seed: Any) -> None:
+    """Raise where a number makes no sense."""
+    for name, value, least in (("draws", draws, 4), ("refits", refits, 2), ("seed", seed, 0)):
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not whole or (value < least and value != 0):
+            none = ", or 0 to leave them out" if least else ""
+            raise ValueError(f"{name} is {value!r}: it must be a whole number, {least} or more{none}.")
+
+
+def _check_units(data: Units, held_out: Units) -> None:
+    """Raise where one loss is of rows and the other of sequences."""
+    if data.name != held_out.name:
+        one, several = "data", "held-out data"
+        if data.name == "sequence":
+            one, several = several, one
+        raise ValueError(
+            f"the {one} is one series and the {several} has several sequences: their losses are per row and per "
+            "sequence, so give one series of both, or several sequences."
+        )
 
 
 def _is_network(can: Capabilities) -> bool:
@@ -188,7 +228,8 @@ def _measure(
     rows, width = len(X), np.shape(X)[1] if np.ndim(X) == 2 else 1
     if width != estimator.n_features_in_:
         raise ValueError(
-            f"the {name} has {width} columns and the model {estimator.n_features_in_}: give the columns of the fit."
+            f"the {name} has {counted(width, 'column')} and the model {estimator.n_features_in_}: give the columns of "
+            "the fit."
         )
     if rows < 2:
         raise ValueError(f"the {name} has {counted(rows, 'row')}: an interval needs two or more.")
@@ -207,8 +248,8 @@ def _measure(
         )
     if can.data == "sequences" and lengths is not None and len(lengths) > 1:
         starts = np.cumsum(lengths) - np.asarray(lengths)
-        return Units(np.add.reduceat(losses, starts), rows, "sequence")
-    return Units(losses, rows, "row")
+        return Units(np.add.reduceat(losses, starts), np.asarray(lengths), "sequence")
+    return Units(losses, np.ones(rows, int), "row")
 
 
 def _interval(losses: np.ndarray) -> Facts:
@@ -224,18 +265,28 @@ def _interval(losses: np.ndarray) -> Facts:
     }
 
 
-def _gap(data: np.ndarray, held_out: np.ndarray) -> Facts:
-    """Return the loss on the data less that held out, with an interval; below 0 where the fit has overfitted."""
-    found = generalization_gap(data, held_out)
-    return {"value": float(data.mean() - held_out.mean()), "lower": found.lower, "upper": found.upper}
+def compare(data: Units, held_out: Units, notes: list[str]) -> Facts | None:
+    """Return the loss on the data less that held out, with an interval; below 0 where the fit has overfitted.
+
+    Where lengths of sequences differ by more than chance there is none, and a note that says why.
+    """
+    parts = data.lengths, held_out.lengths
+    mean, other = (float(np.mean(each)) for each in parts)
+    if abs(mean - other) > _FAR * np.hypot(*(np.std(each, ddof=1) / np.sqrt(len(each)) for each in parts)):
+        notes.append(
+            f"There is no gap: the loss of a sequence grows with its length, and those of the data have {mean:.4g} "
+            f"rows on average, those held out {other:.4g}."
+        )
+        return None
+    found = generalization_gap(data.losses, held_out.losses)
+    value = float(data.losses.mean() - held_out.losses.mean())
+    return {"value": value, "lower": found.lower, "upper": found.upper}
 
 
 def _refit(
     estimator: Any, can: Capabilities, X: Any, lengths: Any, refits: int, seed: int, notes: list[str]
 ) -> Refits | None:
     """Return refits to resampled rows, or say why there are none."""
-    if refits < 0:
-        raise ValueError(f"refits is {refits}: it must be a number of refits, 0 or more.")
     if not refits:
         return None
     if can.data != "rows" or _is_network(can):
