@@ -43,3 +43,26 @@ def test_a_forged_size_is_refused(name, tmp_path):
         save_file({**arrays, "attributes.n_categories_": np.full(2, HUGE)}, path, metadata)
         with pytest.raises(ValueError, match=f"{path} is damaged"):
             kullback.load(path)
+
+
+CHANGES = {"components": ("n_components", 2), "chain": ("n_components", 3), "tied mixture": ("covariance_type", "diag")}
+
+
+@pytest.mark.filterwarnings("ignore:Best performing")
+@pytest.mark.parametrize("name", CHANGES)
+def test_parameters_of_another_model_are_not_saved(name, tmp_path):
+    fitted, path = MODELS[name](), tmp_path / "model"
+    parameter, value = CHANGES[name]
+    was = getattr(fitted, parameter)
+    with pytest.raises(ValueError, match=r"The parameters are not those of the fitted model \(.*\), and its file"):
+        fitted.set_params(**{parameter: value}).save(path)
+    assert not path.exists()
+    fitted.set_params(**{parameter: was}).save(path)
+    assert getattr(kullback.load(path), parameter) == was
+
+
+def test_a_stream_of_other_units_is_not_saved(tmp_path):
+    fitted = kullback.SpikingNetwork(3, n_chains=2, window=16, random_state=0).partial_fit(CODES[:, :1])
+    with pytest.raises(ValueError, match="another network than the one that has learned"):
+        fitted.set_params(n_units=4).save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()

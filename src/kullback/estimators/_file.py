@@ -10,11 +10,14 @@ from sklearn.exceptions import NotFittedError
 
 from kullback.estimators._file_check import check_attribute, check_parameters
 from kullback.estimators._registry import REGISTRY, estimator_class
+from kullback.estimators._tree_check import check_trees
 from kullback.estimators.data._family_file import UnknownFamilyError, family_from_json, family_to_json
 from kullback.runtime import read_tree, tensor_names, tensors_of
 from kullback.storage import atomic_write, check_writable, has_format, pack_tensors, sentence
 
 FORMAT = "kullback"
+#: What may go wrong where parameters and attributes_ do not belong together.
+_DAMAGE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, MemoryError)
 #: Arrays that are no part of the model.
 _OF_DATA = (
     "attributes.waiting_",
@@ -46,9 +49,28 @@ def save(estimator: Any, path: str | Path, command: dict[str, Any] | None = None
     }
     if command is not None:
         header["command"] = command
+    _check_readable(estimator, arrays)
     for name in estimator._trees:
         arrays |= tensors_of(f"trees.{name}", getattr(estimator, name))
     atomic_write(path, pack_tensors(FORMAT, header, arrays))
+
+
+def _check_readable(estimator: Any, arrays: dict[str, np.ndarray]) -> None:
+    """Raise where `load` would refuse the file: parameters may have been set since the fit."""
+    check_trees(estimator)
+    try:
+        with np.errstate(all="ignore"):
+            estimator.check_attributes(_count_numbers(arrays))
+    except _DAMAGE as error:
+        raise ValueError(
+            f"The parameters are not those of the fitted model ({sentence(error).rstrip('.')}), and its file could not "
+            "be read: set them back, or begin anew with fit."
+        ) from None
+
+
+def _count_numbers(arrays: dict[str, np.ndarray]) -> int:
+    """Return of how many numbers a model is."""
+    return sum(array.size for name, array in arrays.items() if name not in _OF_DATA)
 
 
 def load(path: str | Path) -> Any:
@@ -120,14 +142,13 @@ def load_with_command(path: str | Path, kind: type | None = None) -> tuple[Any, 
             estimator.__dict__.pop("categories_", None)
         if estimator._trees:
             _read_trees(estimator, path)
-        numbers = sum(array.size for name, array in arrays.items() if name not in _OF_DATA)
         with np.errstate(all="ignore"):  # what is too large is refused, and needs no warning besides
-            estimator.check_attributes(numbers)
+            estimator.check_attributes(_count_numbers(arrays))
     except UnknownFamilyError as error:
         raise ValueError(f"{path} {error}") from None
     except NotFittedError:
         raise ValueError(f"{path} is damaged: it lacks parameters of the model.") from None
-    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, MemoryError) as error:
+    except _DAMAGE as error:
         raise ValueError(f"{path} is damaged: {sentence(error)}") from None
     return estimator, command
 

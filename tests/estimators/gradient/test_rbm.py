@@ -238,7 +238,9 @@ def test_a_column_of_ones_does_not_hide_that_a_fit_has_diverged():
         machine.fit(X)
 
 
-@pytest.mark.parametrize(("name", "value", "what"), [("persistent", False, "memory_"), ("dtype", "float64", "network_")])
+@pytest.mark.parametrize(
+    ("name", "value", "what"), [("persistent", False, "memory_"), ("dtype", "float64", "network_")]
+)
 def test_what_a_machine_keeps_is_not_changed_on_the_way(fitted, tmp_path, name, value, what):
     changed = pickle.loads(pickle.dumps(fitted)).set_params(**{name: value})
     for ask in (lambda: changed.partial_fit(patterns(20)), lambda: changed.save(tmp_path / "kept")):

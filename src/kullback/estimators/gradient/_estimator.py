@@ -6,7 +6,6 @@ import functools
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import equinox as eqx
@@ -22,6 +21,7 @@ from kullback.estimators._fit_record import FitRecord
 from kullback.estimators._model_estimator import STOPPED, all_or_nothing
 from kullback.estimators._progress import Progress
 from kullback.estimators._table_estimator import TableEstimator
+from kullback.estimators._tree_check import check_trees
 from kullback.estimators.constraints import Interval, StrOptions
 from kullback.estimators.data._fit_data import provider_of
 from kullback.estimators.data._rows import Rows
@@ -40,7 +40,7 @@ from kullback.learning import (
     begin,
     fit,
 )
-from kullback.runtime import as_numpy, computing, tensor_shapes
+from kullback.runtime import as_numpy, computing
 
 #: What every constructor takes, as it is named in scikit-learn's own networks.
 GRADIENT_CONSTRAINTS: dict[str, list[Any]] = {
@@ -158,7 +158,7 @@ class GradientEstimator(TableEstimator):
         unfinished = self.__dict__.pop("unfinished_", None) if self._callback.resume_from is not None else None
         goes_on = self._warm or self._callback.resume_from is not None
         if goes_on:
-            self._check_described()
+            check_trees(self)
         else:
             self._forget(on_stream=False)
         rows = self._rows(X, sample_weight, first=not goes_on, least=2)
@@ -297,12 +297,6 @@ class GradientEstimator(TableEstimator):
 
     # --- between attributes_ and models -------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted estimator to a file that runs no code when it is read. A crash leaves no half file."""
-        check_is_fitted(self)
-        self._check_described()
-        super().save(path)
-
     def to_model(self) -> Model:
         """Return the fitted network, with NumPy arrays."""
         check_is_fitted(self)
@@ -366,20 +360,7 @@ class GradientEstimator(TableEstimator):
         before = getattr(self, "_checked", None)
         super()._validate_once()
         if self._checked is not before and hasattr(self, "network_"):
-            self._check_described()
-
-    def _check_described(self) -> None:
-        """Raise unless the parameters, which may have been set since, describe the networks that are there."""
-        described = self._tree_shapes()
-        for name in self._trees:
-            held, wanted = (tensor_shapes(name, tree) for tree in (getattr(self, name), described[name]))
-            for place in [*held, *wanted]:
-                is_now, would_be = held.get(place, "missing"), wanted.get(place, "missing")
-                if is_now != would_be:
-                    raise ValueError(
-                        f"The parameters describe another network than the one that has learned ({place} is {is_now}, "
-                        f"and would be {would_be}): set them back, or begin anew with fit."
-                    )
+            check_trees(self)
 
     def _plan(self, steps: int) -> None:
         """Prepare the learner for so many steps from now on, where it has to know how many there will be."""
