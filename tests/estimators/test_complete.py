@@ -65,6 +65,7 @@ def test_what_cannot_be_asked_for(mixture):
         (mixture, LACKING[:, :1], {}, "X has 1 features, but GaussianMixture is expecting 2"),
         (mixture, LACKING[:0], {}, "Found array with 0 sample"),
         (3, LACKING, {}, "model is 3: it must be an estimator or a model"),
+        (kullback.Imputer(), LACKING, {}, "which cannot complete rows: give a model of rows or of sequences"),
         (Gaussian([0.0], [[1.0]]), LACKING, {}, "X has 2 features, but Gaussian is expecting 1"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from kullback import models
@@ -165,6 +166,11 @@ def _read(model: Any, X: Any, lengths: Any, inputs: Any) -> _Data:
     if isinstance(model, ModelEstimator) and REGISTRY[name].capabilities.data == "pairs":
         fitted, pairs, restore = model.question_of_targets(X, inputs)
         return _Data(fitted, list(pairs.batches()), pairs.targets, None, model._bits, restore)
+    if isinstance(model, BaseEstimator):
+        raise ValueError(
+            f"model is {model!r}, which cannot complete rows: give a model of rows or of sequences, such as "
+            "GaussianMixture, or the `estimator_` of an Imputer."
+        )
     if not isinstance(model, Model):
         raise ValueError(
             f"model is {model!r}: it must be an estimator or a model of this library, such as GaussianMixture."

@@ -320,3 +320,10 @@ def test_a_constant_column_and_one_without_entries_are_learned_as_they_are():
     filled = found.impute(X, method="mean")
     assert 0.1 < filled[0, 3] < 0.9
     assert found.sample(400)[:, 0].mean() > 0.9
+
+
+@pytest.mark.parametrize("kind", [kullback.HelmholtzMachine, kullback.BernoulliRBM, kullback.GaussianRBM])
+def test_a_table_without_entries_is_refused(kind):
+    for learn in (kind().fit, kind().partial_fit):
+        with pytest.raises(ValueError, match=r"X has no entries: all are missing \(NaN\)"):
+            learn(np.full((20, 3), np.nan))

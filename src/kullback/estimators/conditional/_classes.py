@@ -21,7 +21,7 @@ def split_missing(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return which names are there, and those that are."""
     names = list(y)
     there = np.array([is_there(name) for name in names], dtype=bool)
-    return there, np.array([name for name, is_there in zip(names, there, strict=True) if is_there])
+    return there, np.array([name for name, known in zip(names, there, strict=True) if known])
 
 
 def is_there(name: Any) -> bool:

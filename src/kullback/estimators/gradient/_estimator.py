@@ -165,6 +165,7 @@ class GradientEstimator(TableEstimator):
         self._check_missing(rows)
         check_weight(rows.weight, self.dtype)
         if not goes_on:
+            _check_entries(rows)
             self.row_weight_ = rows.mass / len(rows)
         self.n_points_given_ = rows.mass
         train, held = self._split(rows)
@@ -225,6 +226,7 @@ class GradientEstimator(TableEstimator):
         self._check_missing(rows)
         check_weight(rows.weight, self.dtype)
         if first:
+            _check_entries(rows)
             self.row_weight_ = rows.mass / len(rows)
         data: Any = Minibatches(functools.partial(self._batch, rows), len(rows), self.batch_size, shuffle=False)
         if self._inertia and not first:
@@ -449,6 +451,12 @@ class GradientEstimator(TableEstimator):
     def _mean_score(self, model: Any, rows: Rows, draws: int) -> tuple[float, float]:
         """Return the mean log-likelihood of rows, and its standard error as another draw of rows would have it."""
         return mean_of_rows(self._estimates(model, rows, draws)[0], rows)
+
+
+def _check_entries(rows: Rows) -> None:
+    """Raise if a network would begin with a table that says nothing."""
+    if rows.missing and np.isnan(rows.X).all():
+        raise ValueError("X has no entries: all are missing (NaN), so begin with other rows.")
 
 
 def mean_of_rows(scores: np.ndarray, rows: Rows) -> tuple[float, float]:
