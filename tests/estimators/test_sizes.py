@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
 
 import kullback
 from kullback import families, models
@@ -21,11 +23,12 @@ def test_data_without_a_finite_variance_is_refused(name, learn):
     assert vars(estimator) == vars(getattr(kullback, name)(1))
 
 
-def saved_with(estimator, path, **attributes):
-    for name, value in attributes.items():
-        setattr(estimator, name, np.array(value))
-    estimator.save(path)
-    return path
+def forge(path, source, **attributes):
+    """Write another file with other attributes_."""
+    with safe_open(source, framework="numpy") as file:
+        metadata = file.metadata()
+    changed = {f"attributes.{name}": np.array(value) for name, value in attributes.items()}
+    save_file({**load_file(source), **changed}, path, metadata)
 
 
 DIAGONAL = models.Mixture([0.5, 0.5], families.DiagonalGaussian(np.zeros((2, 2)), np.ones((2, 2))))
@@ -45,11 +48,16 @@ RATES = models.Mixture([0.5, 0.5], families.Independent(families.Gamma(np.ones((
     ],
 )
 def test_a_file_whose_model_cannot_be_computed_with_is_refused(name, model, attributes, tmp_path):
-    good = getattr(kullback, name).from_model(model)
-    assert kullback.load(saved_with(good, tmp_path / "good")).n_features_in_ == good.n_features_in_
-    path = saved_with(good, tmp_path / "bad", **attributes)
+    fitted, good, bad = getattr(kullback, name).from_model(model), tmp_path / "good", tmp_path / "bad"
+    fitted.save(good)
+    forge(bad, good, **attributes)
+    assert kullback.load(good).n_features_in_ == fitted.n_features_in_
     with pytest.raises(ValueError, match="bad is damaged"):
-        kullback.load(path)
+        kullback.load(bad)
+    for attribute, value in attributes.items():
+        setattr(fitted, attribute, np.array(value))
+    with pytest.raises(ValueError, match="cannot be saved, for its file could not be read"):
+        fitted.save(good)
 
 
 @pytest.mark.parametrize("name", ["GaussianMixture", "FactorAnalysis", "GaussianHMM", "LinearDynamicalSystem"])

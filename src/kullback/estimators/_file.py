@@ -63,8 +63,8 @@ def _check_readable(estimator: Any, arrays: dict[str, np.ndarray]) -> None:
             estimator.check_attributes(_count_numbers(arrays))
     except _DAMAGE as error:
         raise ValueError(
-            f"The parameters are not those of the fitted model ({sentence(error).rstrip('.')}), and its file could not "
-            "be read: set them back, or begin anew with fit."
+            f"This model cannot be saved, for its file could not be read: {sentence(error).rstrip('.')}. Parameters "
+            "that were set since the fit have to be set back."
         ) from None
 
 
