@@ -178,7 +178,7 @@ def test_criteria_of_the_posterior_choose_what_the_data_has(monkeypatch):
     assert evidence.rows[0]["value"] == pytest.approx(alone.bic(column) / 2, abs=3.0)
 
 
-@pytest.mark.parametrize("criterion", ["waic", "wbic"])
+@pytest.mark.parametrize("criterion", ["waic", pytest.param("wbic", marks=pytest.mark.slow)])
 def test_criteria_of_the_posterior_say_what_they_need(criterion, monkeypatch):
     with pytest.raises(TypeError, match="GaussianMixture has no to_model and to_batch, .*: choose by criterion='bic'"):
         select(GaussianMixture(random_state=0), X, n_components=[1], criterion=criterion)

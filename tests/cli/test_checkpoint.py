@@ -20,6 +20,7 @@ def now(path):
         return None
 
 
+@pytest.mark.slow
 def test_a_fit_that_is_killed_20_times_ends_as_if_nothing_had_happened(server, tmp_path):
     rng, chance = np.random.default_rng(0), random.Random(1)
     X = np.concatenate([rng.normal(m, 1, (4000, 2)) for m in (-4, 0, 4)])

@@ -118,6 +118,7 @@ def test_anomalies_are_as_many_as_asked_for_among_the_models_own_rows(run, fitte
     assert flags == ["true", "false", "false"]
 
 
+@pytest.mark.slow
 def test_anomalies_of_a_machine_have_the_column_that_was_changed(run):
     """In all rows but one all columns are the same."""
     X = np.repeat(rows_for("gaussian-rbm")[:, :1], 4, axis=1)

@@ -43,6 +43,7 @@ def test_from_a_common_start_four_machines_are_as_good_as_one():
     assert together.score(data) > everything.score(data) - 0.02
 
 
+@pytest.mark.slow
 def test_fits_that_differ_by_chance_only_are_averaged_though_their_components_are_far_apart():
     """Digits on 4 axes, 599 at each of three sites: components are up to some nats from each other, by chance."""
     X = PCA(4, random_state=0).fit_transform(load_digits().data)

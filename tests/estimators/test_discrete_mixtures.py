@@ -102,7 +102,7 @@ def test_files_hold_the_new_parameters(tmp_path):
     np.testing.assert_array_equal(loaded.score_samples(X), mixture.score_samples(X))
 
 
-@pytest.mark.parametrize("from_model", [False, True])
+@pytest.mark.parametrize("from_model", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_mixture_of_compound_dirichlets_is_saved_and_loaded(tmp_path, from_model):
     X = np.random.default_rng(0).poisson(3.0, (30, 3)).astype(float)
     mixture = Mixture(2, family="compound_dirichlet", random_state=0, tol=1e9).fit(X)

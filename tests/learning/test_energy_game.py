@@ -59,7 +59,9 @@ def small(energy="mlp", seed=0):
     return EnergySampler.start(2, seed, energy, (8,), scale=[1.0, 3.0])
 
 
-@pytest.mark.parametrize(("entropy", "energy"), [("kernel", "mlp"), ("mmd", "autoencoder")])
+@pytest.mark.parametrize(
+    ("entropy", "energy"), [pytest.param("kernel", "mlp", marks=pytest.mark.slow), ("mmd", "autoencoder")]
+)
 def test_each_player_follows_its_own_gradient(entropy, energy):
     """The energy descends E_data e − E_g e + ρ(E_data e² + E_g e²), the sampler E_g e − H, both in their parameters."""
     model, weight = small(energy), np.arange(48) % 3
@@ -88,6 +90,7 @@ def test_each_player_follows_its_own_gradient(entropy, energy):
     np.testing.assert_allclose(objective(model, batch, None, key).value, gap + entropy_of_draws, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_one_adam_with_scaled_moves_is_two():
     model = eqx.filter(small(), eqx.is_inexact_array)
     labels = EnergySampler(

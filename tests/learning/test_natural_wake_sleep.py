@@ -187,6 +187,7 @@ def leaf_inputs(model, batch, clock, draws):
     }
 
 
+@pytest.mark.slow
 def test_the_transformation_of_the_gradient_of_reweighted_wake_sleep_is_the_fused_step():
     """In 32 bits to 1e-5, over steps with new inverses and without."""
     learner = NaturalWakeSleep(0.2, DELAY, 0.9, radius=1e9, draws=5, batch=ROWS, refresh=2, memory=0.6)

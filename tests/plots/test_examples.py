@@ -16,7 +16,7 @@ SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
 #: This one writes a page.
 DEMO = "three_sites.py"
 #: `make test` runs these.
-QUICK = {"natural_gradient_flows.py", "relative_entropy_balls.py"}
+QUICK = {"relative_entropy_balls.py"}
 #: These compute for long, or start processes: they run as a user runs them, in a process of their own.
 LONG = {
     *("cluster.py", "four_machines.py", "memories.py", "mode_coverage.py", "online_em.py", "shift_register.py"),

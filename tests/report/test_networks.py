@@ -64,6 +64,7 @@ def test_a_machine_has_images_and_says_how_well_it_did(tmp_path):
     assert "the one after epoch 2," in text
 
 
+@pytest.mark.slow
 def test_a_page_of_a_combination_needs_neither_data_nor_a_curve(tmp_path):
     combined = machine(combination_excess_=[0.25, 0.03], learning_curve_=np.zeros((0, 4)), n_iter_=0, converged_=True)
     page, _ = page_of(combined, tmp_path / "page.html")

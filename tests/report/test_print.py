@@ -57,6 +57,7 @@ def without_numbers(paper):
     return re.sub(r"node\d{8}", "node", paper)
 
 
+@pytest.mark.slow
 def test_parts_are_whole_and_on_the_sheet_and_light(tmp_path):
     text = write_long_page(tmp_path / "page.html").read_text(encoding="utf-8")
     paper = printed(with_links(text), tmp_path)

@@ -271,6 +271,7 @@ class Recorder(kullback.HelmholtzMachine):
 seen = []
 
 
+@pytest.mark.slow
 def test_parts_of_a_stream_are_drawn_anew_and_questions_alike():
     """By one seed: the same numbers for each part would make a threshold of each entry, and no draw."""
     gray, stream = np.full((6, 5), 0.5), Recorder((2,), binarize="sample", random_state=0, draws=2)

@@ -219,6 +219,7 @@ def test_bad_tables(X, sentence):
         kullback.BernoulliRBM(**TABLE).fit(X)
 
 
+@pytest.mark.slow
 def test_a_rate_at_which_finite_numbers_grow_is_told():
     machine = kullback.BernoulliRBM(2, learning_rate=1e6, n_iter=4, batch_size=50, random_state=0)
     with pytest.warns(ConvergenceWarning, match=r"diverged: after step \d+ its rows have -.* nats .* learning_rate"):

@@ -39,6 +39,7 @@ def test_few_points_say_nothing(count):
     assert find_pairs(np.ones((count, 3)), np.zeros(count)).shape == (0, 2)
 
 
+@pytest.mark.slow
 def test_auto_finds_the_graph_and_the_minimum():
     given = minimize_binary(energy, 20, TRUE, budget=3000, vectorized=True, restarts=None)
     found = minimize_binary(energy, 20, "auto", budget=3000, target=given.fun + 1e-9, vectorized=True)
