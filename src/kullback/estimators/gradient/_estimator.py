@@ -158,7 +158,7 @@ class GradientEstimator(TableEstimator):
         unfinished = self.__dict__.pop("unfinished_", None) if self._callback.resume_from is not None else None
         goes_on = self._warm or self._callback.resume_from is not None
         if goes_on:
-            check_trees(self)
+            self._check_goes_on()
         else:
             self._forget(on_stream=False)
         rows = self._rows(X, sample_weight, first=not goes_on, least=2)
@@ -362,7 +362,12 @@ class GradientEstimator(TableEstimator):
         before = getattr(self, "_checked", None)
         super()._validate_once()
         if self._checked is not before and hasattr(self, "network_"):
-            check_trees(self)
+            self._check_goes_on()
+
+    def _check_goes_on(self) -> None:
+        """Raise unless what was fitted can learn from rows, and is the network that the parameters describe."""
+        self._check_learns()
+        check_trees(self)
 
     def _plan(self, steps: int) -> None:
         """Prepare the learner for so many steps from now on, where it has to know how many there will be."""
