@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 #: One law in so many of a member that is like another.
-SHARE = 12
+SHARE = 16
 
 
 def slow(*values: Any) -> Any:

@@ -155,6 +155,7 @@ def test_long_tables_are_completed_in_chunks(mixture):
     np.testing.assert_array_equal(labels, np.tile(mixture.predict(LACKING), 300))
 
 
+@pytest.mark.slow
 def test_what_is_known_keeps_its_digits_where_a_model_has_32_bits():
     X = np.random.default_rng(0).normal(1e3, 1.0, (60, 2))
     machine = kullback.GaussianRBM(1, n_iter=1, random_state=0).fit(X)

@@ -15,7 +15,7 @@ from tiers import slow
 CASES = len(model_cases.CASES)
 
 
-@pytest.mark.parametrize(("first", "last"), [(-CASES, 30), slow(30, 300)])
+@pytest.mark.parametrize(("first", "last"), [(-CASES, 100), slow(100, 300)])
 def test_damaged_files_are_refused_or_answered(tmp_path, first, last):
     total = last - first
     run = Run(seed=0, files=total, minutes=30, workers=2, folder=tmp_path, each=total // 2 + 1, first=first)

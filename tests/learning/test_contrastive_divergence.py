@@ -159,6 +159,7 @@ def test_each_phase_is_divided_by_its_own_count():
         assert float(other.mass) == 10
 
 
+@pytest.mark.slow
 def test_the_rate_falls_to_zero_over_the_second_half():
     model, learner = machine(), ContrastiveDivergence(0.4, steps=100, first=50, chains=4)
     memory = learner.memory(model, lambda: None, jax.random.key(0))
